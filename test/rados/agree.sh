@@ -156,9 +156,10 @@ check "awake: byte by byte" cmp "$work/cell" "$work/cell.back"
 # ---- a server that was paused, and is slow to follow what was done meanwhile, does not say that it is not so ----
 
 start_lags() { LD_PRELOAD=$preload RADOS_TABLES_LATE=1500 start lags; }
-asked_at_once() { # TABLE, of which it has not heard: "not now", or it has by then, but not that there is none
+made_anew() { widerow a drop "$1" && is_made a "$1"; }
+asked_at_once() { # TABLE COMMAND…: it makes the table. Who has not heard of it says "not now", or has by then, but not that there is none
     kill -STOP "${pids[lags]}"
-    lasts 15 widerow a create "$1" --key k:integer || return 1
+    lasts 20 "${@:2}" || return 1
     kill -CONT "${pids[lags]}"
     for _ in $(seq 20); do
         widerow lags get "$1" 1 >"$work/said" 2>&1
@@ -167,8 +168,11 @@ asked_at_once() { # TABLE, of which it has not heard: "not now", or it has by th
     done
 }
 check "lags: a server" start_lags
-for n in 1 2; do check "lags: paused while a table is made" asked_at_once "lags$n"; done
-check "lags: it comes to know it" eventually widerow lags put lags2 1 v=value
+check "lags: paused while a table is made" asked_at_once lags1 is_made a lags1
+check "lags: it comes to know it" eventually widerow lags put lags1 1 v=value
+check "lags: paused while it is dropped and made anew" asked_at_once lags1 made_anew lags1
+check "lags: it comes to know that one" eventually widerow lags put lags1 1 v=value
+check "lags: and no other" fails "no such row" widerow a get lags1 2
 kill -9 "${pids[lags]}"
 wait "${pids[lags]}" 2>/dev/null
 unset "pids[lags]"

@@ -85,7 +85,8 @@ int catalog_end_repartition(struct ctx *c, const struct table *t);
 /* Reads every name that is stored or cached from storage into the cache. Blocks. */
 int catalog_load_all(struct ctx *c, struct catalog *cat);
 
-/* Reads the description of t from storage into the cache. E_NOT_EXIST: the table is gone. Blocks.
+/* Reads the description of t from storage into the cache. E_NOT_EXIST: the table is gone;
+ * E_NOT_READY: and another one has its name. Blocks.
  */
 int catalog_refresh(struct ctx *c, const struct table *t);
 

@@ -134,11 +134,12 @@ int catalog_refresh(struct ctx *c, const struct table *t)
 {
     struct catalog *cat = t->db->catalog;
     struct table *now;
-    bool same;
+    int code = E_NOT_EXIST;
 
     TRY(catalog_reread(c, cat, t->schema.instance, t->schema.d.table));
     now = catalog_get(cat, t->schema.instance, t->schema.d.table);
-    same = now && now->schema.id == t->schema.id;
+    if (now)
+        code = now->schema.id == t->schema.id ? E_OK : E_NOT_READY;
     table_release(now);
-    return same ? E_OK : fail_code(c, E_NOT_EXIST);
+    return code ? fail_code(c, code) : E_OK;
 }

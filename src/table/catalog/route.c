@@ -637,6 +637,12 @@ int route_size_now(struct ctx *c, const struct table *t, const struct key_range 
 
 /* ---- the thread ---- */
 
+/* The table was dropped; with E_NOT_READY there is another one of its name. */
+static bool is_gone(int code)
+{
+    return code == E_NOT_EXIST || code == E_NOT_READY;
+}
+
 /* One table that somebody waits for: read again, once a round. A repartition that seems to be lost
  * is the balancer's to end (balance.c): it takes the catalog's change lock, and whoever holds that
  * may wait for this thread. */
@@ -647,11 +653,11 @@ static int look_again(struct router *r, const struct table *t)
 
     ctx_init(&c, &r->db->clock, &r->db->log, NULL, 0);
     code = catalog_refresh(&c, t);
-    if (code && code != E_NOT_EXIST && code != E_PARTITION)
+    if (code && !is_gone(code) && code != E_PARTITION)
         log_warn(&r->db->log, "partitions: table '%.*s': %s", BYTES_FMT(t->schema.d.table),
                  c.text ? c.text : err_info(code)->text);
     ctx_release(&c);
-    return code == E_NOT_EXIST ? code : E_OK;
+    return is_gone(code) ? code : E_OK;
 }
 
 static bool is_answered(struct route_wait *w, int64_t now_ms, bool stop)

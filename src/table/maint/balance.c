@@ -422,7 +422,7 @@ static int look_all(struct wr_db *db, int64_t now_us, char failed[TASK_TEXT_BYTE
             ctx_clear(&l.c);
             code = catalog_refresh(&l.c, tables[i]);
         }
-        if (code && code != E_PARTITION && code != E_NOT_EXIST) {
+        if (code && code != E_PARTITION && code != E_NOT_EXIST && code != E_NOT_READY) {
             snprintf(failed, TASK_TEXT_BYTES, "table '%.*s': %s",
                      BYTES_FMT(l.table->schema.d.table),
                      l.c.text ? l.c.text : err_info(code)->text);
