@@ -2,13 +2,22 @@
 #include "search/field/geo.h"
 #include "search/query/node.h"
 
+#include <math.h>
+
 /* Points of which the exact test decides, out of those whose latitudes may fit. */
 struct shape {
     const struct wr_search_condition *condition;
-    struct geo_box box; /* around all that fits */
+    struct geo_box box;   /* around all that fits */
+    struct geo_box inner; /* of a circle: all of it fits, without computing */
     struct geo_polygon polygon;
     double lat, lon;
 };
+
+/* Its corners are 0.92 of the radius away; on circles small enough for a box to be one. */
+#define INNER_SHARE 0.65
+#define INNER_METRES_MIN 100
+#define INNER_METRES_MAX 50000
+#define INNER_LATITUDE_MAX 60
 
 static bool shape_has(const struct shape *s, struct geo_point p)
 {
@@ -18,6 +27,8 @@ static bool shape_has(const struct shape *s, struct geo_point p)
         return true;
     if (s->condition->type == WR_SEARCH_GEO_POLYGON)
         return geo_polygon_has(&s->polygon, p);
+    if (!s->inner.empty && geo_box_has(&s->inner, p))
+        return true;
     return geo_metres(s->lat, s->lon, geo_lat(p), geo_lon(p)) <= s->condition->geo.metres;
 }
 
@@ -46,6 +57,10 @@ static int make_circle(struct query *q, struct shape *s)
     if (!(g->metres >= 0))
         return fail(q->c, E_PARAMETER, "The distance of a geo distance query is 0 or more metres.");
     geo_box_of_circle(s->lat, s->lon, g->metres, &s->box);
+    s->inner.empty = true;
+    if (g->metres >= INNER_METRES_MIN && g->metres <= INNER_METRES_MAX &&
+        fabs(s->lat) <= INNER_LATITUDE_MAX)
+        geo_box_of_circle(s->lat, s->lon, g->metres * INNER_SHARE, &s->inner);
     return E_OK;
 }
 

@@ -220,12 +220,16 @@ static void window_by_score(struct top *t, const struct segment *s, uint32_t bas
 static void window_by_key(struct top *t, const struct segment *s, uint32_t base,
                           const uint64_t *bits, const float *scores)
 {
+    if (t->closed == s)
+        return;
     WINDOW_EACH(bits, i)
     {
         uint32_t doc = base + (uint32_t)i;
 
-        if (t->count == t->room && bytes_compare(segment_key(s, doc), t->hits[0].key) >= 0)
+        if (t->count == t->room && bytes_compare(segment_key(s, doc), t->hits[0].key) >= 0) {
+            t->closed = s;
             return;
+        }
         top_add(t, s, doc, scores ? scores[i] : NAN);
     }
 }

@@ -23,6 +23,7 @@ struct top {
     /* Of this segment no more hits with that first value come in: their keys are behind. */
     const struct segment *tied;
     int64_t tied_number;
+    const struct segment *closed; /* by key: no more hits of this segment come in */
 };
 
 void top_init(struct top *t, struct arena *a, const struct sort *sort, size_t room);
