@@ -79,10 +79,12 @@ static size_t on_body(char *data, size_t size, size_t n, void *arg)
 
     curl_easy_getinfo(a->curl, CURLINFO_RESPONSE_CODE, &status);
     if (r->into && (status == 206 || status == 200)) {
-        if (status == 200 && !a->whole)
-            return 0; /* the store knows no ranges, and this is not the beginning */
-        if (len > r->to + 1 - r->from - a->received)
+        if (status == 200 && !a->whole) {
+            a->no_ranges = true;
             return 0;
+        }
+        if (len > r->to + 1 - r->from - a->received)
+            len = (size_t)(r->to + 1 - r->from - a->received); /* the rest nobody asked for */
         memcpy(r->into + a->received, data, len);
         a->received += len;
         return len;
@@ -215,6 +217,19 @@ static void set_body(struct s3 *s, const struct s3_request *r, struct sending *o
     }
 }
 
+/* All of a range is enough, however the connection ended. */
+static bool is_whole(struct s3 *s, const struct s3_request *r, const struct s3_answer *a,
+                     CURLcode result)
+{
+    if (!r->into || a->status / 100 != 2)
+        return result == CURLE_OK;
+    if (a->received == r->to + 1 - r->from)
+        return true;
+    if (result == CURLE_OK)
+        snprintf(s->error, sizeof(s->error), "the answer has another length");
+    return false;
+}
+
 /* One try: false if no whole answer came, and s->error says why. */
 static bool send_once(struct ctx *c, struct s3 *s, const struct s3_request *r, struct s3_answer *a)
 {
@@ -249,14 +264,11 @@ static bool send_once(struct ctx *c, struct s3 *s, const struct s3_request *r, s
     curl_easy_getinfo(s->curl, CURLINFO_RESPONSE_CODE, &a->status);
     if (result != CURLE_OK && !s->error[0])
         snprintf(s->error, sizeof(s->error), "%s", curl_easy_strerror(result));
-    a->hopeless = result == CURLE_PEER_FAILED_VERIFICATION || result == CURLE_SSL_CACERT_BADFILE ||
-                  result == CURLE_URL_MALFORMAT;
-    if (result == CURLE_OK && r->into && a->status / 100 == 2 &&
-        a->received != r->to + 1 - r->from) {
-        snprintf(s->error, sizeof(s->error), "the answer has another length");
-        return false;
-    }
-    return result == CURLE_OK;
+    a->hopeless = a->no_ranges || result == CURLE_PEER_FAILED_VERIFICATION ||
+                  result == CURLE_SSL_CACERT_BADFILE || result == CURLE_URL_MALFORMAT;
+    if (a->no_ranges)
+        snprintf(s->error, sizeof(s->error), "it does not give parts of objects");
+    return is_whole(s, r, a, result);
 }
 
 /* ---- what an answer means */
@@ -301,8 +313,9 @@ static int failure(struct ctx *c, const struct s3 *s, const struct s3_request *r
         return fail(c, E_AUTH, "the clock here and the one of %s are too far apart",
                     s->conf->endpoint);
     if (a->status == 403 || a->status == 401)
-        return fail(c, E_AUTH, "%s: access key %s may not do this (%s %s: %s)", what,
-                    s->conf->key_id, r->method, code[0] ? code : "403", message);
+        return fail(c, E_AUTH,
+                    "%s: access key %s may not do this, or its secret is another one (%s %s: %s)",
+                    what, s->conf->key_id, r->method, code[0] ? code : "403", message);
     if (a->status == 412)
         return fail(c, E_CONFLICT, "%s was replaced while it was read", what);
     return fail(c, E_PARAMETER, "%s: %s answers %s with status %ld%s%s%s%s", what,

@@ -39,9 +39,10 @@ struct s3_answer {
     struct ctx *c;
     const struct s3_request *request;
     CURL *curl;
-    bool whole;    /* nothing of a range came yet, and it is the object's beginning */
-    bool hopeless; /* another try would end as this one */
-    int tries;     /* before the last one */
+    bool whole;     /* nothing of a range came yet, and it is the object's beginning */
+    bool no_ranges; /* a part was wanted, and all of it came */
+    bool hopeless;  /* another try would end as this one */
+    int tries;      /* before the last one */
     long status;
     struct buf body;
     uint64_t received; /* of a range, into `into` */

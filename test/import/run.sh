@@ -29,6 +29,7 @@ serve one --admin off
 at=(--endpoint "${urls[one]}" --data "$work/one")
 "$widerow" import "$work/rows.csv" --table whole --create --key id:integer --quiet "${at[@]}" >"$work/whole.out"
 want=$(rows_of whole)
+"$widerow" export whole --format parquet --output "$work/rows.parquet" --quiet "${at[@]}"
 
 # One run of the importer, which is killed, interrupted, or loses its server; or, with no kills left, is let alone.
 turn() { # FILE TABLE
@@ -65,6 +66,7 @@ exact() { # FILE TABLE
 }
 check "killed imports end with the file's rows" exact "$work/rows.csv" plain
 check "those of a compressed file, too" exact "$work/rows.csv.gz" packed
+check "and of Parquet" exact "$work/rows.parquet" columns
 
 # What notes are of.
 printf 'id,n\nx,1\n2,2\n' >"$work/notes.csv"

@@ -124,6 +124,20 @@ check "and no such one" fails "has no credentials of a profile 'none'" env AWS_S
 check "no credentials" fails "no credentials for s3: set AWS_ACCESS_KEY_ID" env -u AWS_ACCESS_KEY_ID -u AWS_SECRET_ACCESS_KEY \
     "$widerow" import s3://test/small.jsonl --table small --key id --quiet --dir "$work/data"
 check "a store that is not there" refuses "no answer from http://127.0.0.1:1: .*connect" import s3://test/small.jsonl --s3-endpoint http://127.0.0.1:1 --table small --key id --quiet
+check "radosgw: a wrong secret for an import" fails "access key tester may not do this, or its secret is another one" \
+    env AWS_SECRET_ACCESS_KEY=wrong "$widerow" import s3://test/small.jsonl --table small --key id --quiet --dir "$work/data"
+# What serves whole files alone: enough for one that is read at once.
+mkdir -p "$work/plain/test"
+head -n 9000 "$work/many.jsonl" >"$work/plain/test/some.jsonl"
+head -n 50 "$work/many.jsonl" >"$work/plain/test/few.jsonl"
+run export many --format parquet --output "$work/plain/test/many.parquet" --quiet
+plain_port=$(free_port)
+python3 -m http.server -b 127.0.0.1 -d "$work/plain" "$plain_port" >"$work/plain.log" 2>&1 &
+others+=($!)
+check "a server of files" eventually answers "http://127.0.0.1:$plain_port/"
+check "a small one is read" run import s3://test/few.jsonl --s3-endpoint "http://127.0.0.1:$plain_port" --table few --create --key id --quiet
+check "of a large one there are no parts" refuses "does not give parts of objects" import s3://test/some.jsonl --s3-endpoint "http://127.0.0.1:$plain_port" --table few --key id --quiet
+check "nor of Parquet" refuses "does not give parts of objects" import s3://test/many.parquet --s3-endpoint "http://127.0.0.1:$plain_port" --table few --key id --quiet
 # Its certificate is nobody's but by --s3-ca-file.
 openssl req -x509 -newkey rsa:2048 -nodes -keyout "$work/key.pem" -out "$work/ca.pem" -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost >"$work/openssl.log" 2>&1
 tls_port=$(free_port)
