@@ -181,7 +181,7 @@ $(BUILD)/test/%: test/unit/%.c $(SQL_O) $(NET_O) $(WIRE_O) $(LIB_O) $(RADOS_O) $
 unit: $(UNIT)
 
 # Larger test programs: every .c of their folder, with the library, the wire layer and the client.
-TEST_PROGRAMS := spec model index crash linear hostile backup io soak versions rados lucene
+TEST_PROGRAMS := spec model index hits crash linear hostile backup io soak versions rados lucene
 TEST_O := $(WIRE_O) $(LIB_O) $(RADOS_O) $(filter-out %/main.o,$(CLI_O))
 
 define TEST_PROGRAM
@@ -246,13 +246,14 @@ soak: deps-test
 
 # What is measured beside: ceilings, and a client of MariaDB; and what empties the page cache. One program a file. They
 # are built with RELEASE=1, since fault points are compiled in without it.
-BENCH := $(addprefix $(BUILD)/bench/,raw_rocks echo evict mariadb search)
+BENCH := $(addprefix $(BUILD)/bench/,raw_rocks echo evict mariadb search search_live)
 
 $(BUILD)/bench/raw_rocks: bench/raw_rocks.c $(BUILD)/obj/wire/sign.o $(LIB_O)
 $(BUILD)/bench/echo: bench/echo.c $(NET_O) $(call objs,base)
 $(BUILD)/bench/evict: bench/evict.c
 $(BUILD)/bench/search: ALL_CPPFLAGS += -Itest/lucene
 $(BUILD)/bench/search: bench/search.c test/lucene/told.c $(LIB_O)
+$(BUILD)/bench/search_live: bench/search_live.c $(LIB_O)
 $(BUILD)/bench/mariadb: bench/peers/mariadb.c $(BUILD)/obj/bench/bench_zipf.o $(BUILD)/obj/base/rng.o
 $(BENCH):
 	@mkdir -p $(@D)

@@ -58,6 +58,21 @@ static int drop_many(struct ctx *c, struct rocks *r, struct handle *h,
     return E_OK;
 }
 
+/* The greatest key of that length below the key; empty: there is none. */
+static bytes key_before(struct arena *a, bytes key)
+{
+    uint8_t *p = arena_alloc(a, key.len + 1);
+    size_t i = key.len;
+
+    memcpy(p, key.len ? key.ptr : "", key.len);
+    while (i && p[i - 1] == 0)
+        p[--i] = 0xff;
+    if (!i)
+        return BYTES_LIT("");
+    p[i - 1]--;
+    return bytes_of(p, key.len);
+}
+
 static int drop_range(struct ctx *c, struct rocks *r, struct handle *h,
                       const struct key_range *range)
 {
@@ -66,9 +81,13 @@ static int drop_range(struct ctx *c, struct rocks *r, struct handle *h,
     bytes last;
     int code;
 
-    TRY(rocks_range_last(c, h, range, &last));
-    if (!last.len)
-        return E_OK;
+    code = rocks_range_last(c, h, range, &last);
+    if (code == E_CORRUPT) { /* its block is damaged: with its file it goes all the same */
+        ctx_clear(c);
+        last = key_before(&c->arena, range->end);
+    } else if (code != E_OK || !last.len) {
+        return code;
+    }
     /* Whole files go first. The end is inclusive in this call, hence the last key. */
     rocksdb_delete_file_in_range(h->db, range->start.ptr, range->start.len, last.ptr, last.len,
                                  &err);

@@ -16,6 +16,8 @@ struct search {
     float *score_room; /* of a window; NULL without scores */
     bool all;          /* every document that matches is wanted: it is counted, or aggregated */
     int64_t total;
+    uint64_t asked[PARTS_WORDS];
+    struct part_set needs;
 };
 
 static bool given_up(const struct search_job *job)
@@ -187,7 +189,7 @@ static bool stepped(struct search *x, const struct view_segment *v, struct node 
     return true;
 }
 
-static int run_segment(struct search *x, const struct view_segment *v)
+static int run_held(struct search *x, const struct view_segment *v)
 {
     struct node *root, *filter = NULL;
 
@@ -201,7 +203,46 @@ static int run_segment(struct search *x, const struct view_segment *v)
     x->collect.expected =
         filter && filter->estimate < root->estimate ? filter->estimate : root->estimate;
     TRY(collectors_segment(&x->collectors, v->segment));
-    return run_windows(x, v, root, filter);
+    TRY(run_windows(x, v, root, filter));
+    collectors_segment_end(&x->collectors);
+    return E_OK;
+}
+
+/* Of each segment what the search looks at is held meanwhile, and no more. */
+static int run_segment(struct search *x, const struct view_segment *v)
+{
+    int rc;
+
+    TRY(parts_hold(x->job->c, v->segment, &x->needs));
+    rc = run_held(x, v);
+    parts_drop(v->segment, &x->needs);
+    return rc;
+}
+
+/* A copy of the job, whose schema notes which fields are asked for. */
+static const struct search_job *note_fields(struct search *x, const struct search_job *job)
+{
+    struct search_job *own = ARENA_NEW(&job->c->arena, struct search_job);
+    struct search_schema *schema = ARENA_NEW(&job->c->arena, struct search_schema);
+
+    *own = *job;
+    *schema = *job->schema;
+    schema->asked = x->asked;
+    own->schema = schema;
+    return own;
+}
+
+/* All that is asked for has been checked, and so looked for. */
+static void set_needs(struct search *x)
+{
+    for (size_t f = 0; f < x->job->schema->count; f++)
+        if (x->asked[f / 64] >> f % 64 & 1)
+            part_set_add(&x->needs, PART_FIELDS + f);
+    if (x->top.room || x->top.after || x->collect.rows)
+        part_set_add(&x->needs, PART_KEYS);
+    if (x->job->expired_ms != INT64_MIN)
+        part_set_add(&x->needs, PART_STAMPS);
+    x->query.needs = x->collect.needs = &x->needs;
 }
 
 static int check(struct search *x)
@@ -245,7 +286,7 @@ int search_run(const struct search_job *job, const struct wr_search *s, int32_t 
     size_t offset = 0, limit = 0;
 
     *out = (struct search_hits){.total = -1};
-    x->job = job;
+    x->job = job = note_fields(x, job);
     x->s = s;
     x->query = (struct query){.c = job->c,
                               .schema = job->schema,
@@ -276,6 +317,7 @@ int search_run(const struct search_job *job, const struct wr_search *s, int32_t 
         x->top.after = after;
         x->top.after_key = after_key;
     }
+    set_needs(x);
     for (size_t i = 0; i < job->view->count && !x->collect.over; i++)
         TRY(run_segment(x, &job->view->segments[i]));
     finish(x, offset, limit, out);
@@ -292,7 +334,7 @@ int search_scan(const struct search_job *job, const struct wr_search_condition *
 
     s->query = query;
     s->track_total = -1;
-    x->job = job;
+    x->job = job = note_fields(x, job);
     x->s = s;
     x->query = (struct query){.c = job->c,
                               .schema = job->schema,
@@ -307,6 +349,7 @@ int search_scan(const struct search_job *job, const struct wr_search_condition *
         x->top.after = &none;
         x->top.after_key = after;
     }
+    set_needs(x);
     for (size_t i = 0; i < job->view->count; i++) {
         TRY(run_segment(x, &job->view->segments[i]));
         if (given_up(job))

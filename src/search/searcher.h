@@ -20,7 +20,7 @@ struct search_job {
 
 struct search_hits {
     int64_t total;          /* -1: not counted */
-    const struct hit *hits; /* keys are views of the view */
+    const struct hit *hits; /* keys are views of the view, or in the arena */
     size_t count;
     bool scored;
     bytes next_token; /* ptr NULL: the page was not full, or the search gives none */

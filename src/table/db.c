@@ -28,6 +28,7 @@
 #include "table/model/name.h"
 #include "table/model/op_info.h"
 #include "table/search/search_feed.h"
+#include "table/search/search_merge.h"
 #include "table/stats/sampler.h"
 #include "table/stream/stream_observer.h"
 #include "table/stream/stream_carrier.h"
@@ -305,6 +306,11 @@ static int db_open(struct ctx *c, struct wr_db *db, const struct wr_options *o)
     return E_OK;
 }
 
+static void db_damaged(struct wr_db *db, const struct key_range *range)
+{
+    searches_range_damaged(db->searches, range);
+}
+
 /* Nothing but version and size may be read before this. */
 static int db_read_options(struct wr_options *options, const struct wr_options *given,
                            char *message, size_t message_size)
@@ -335,6 +341,7 @@ int wr_open(const struct wr_options *given, struct wr_db **out, char *message, s
     db->texts = texts_new();
     db->answers = &answers;
     db->submit = wr_submit;
+    db->damaged = db_damaged;
     clock_real_init(&db->clock);
     db_clock_init(&db->stamps, db);
     pthread_mutex_init(&db->watch.lock, NULL);

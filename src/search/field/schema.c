@@ -42,6 +42,8 @@ const struct search_field *search_schema_find(const struct search_schema *s, byt
         if (bytes_equal(s->fields[i].name, name)) {
             if (at)
                 *at = i;
+            if (s->asked)
+                s->asked[i / 64] |= 1ull << i % 64;
             return &s->fields[i];
         }
     return NULL;

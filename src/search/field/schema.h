@@ -37,6 +37,7 @@ struct search_schema {
     struct search_field *fields;
     size_t count;
     bool has_nested;
+    uint64_t *asked; /* of one search's own copy: a bit for each field that was looked for */
 };
 
 #define SEARCH_FIELDS_MAX 1000

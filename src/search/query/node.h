@@ -20,6 +20,8 @@ struct node {
 #define NODE_END UINT32_MAX
 
 /* What a query is compiled for. */
+struct found_term;
+
 struct query {
     struct ctx *c;
     const struct search_schema *schema;
@@ -31,6 +33,10 @@ struct query {
     int64_t expired_ms; /* documents whose stamp is below are not there */
     size_t wanted;      /* hits that the search asks for: so many neighbours there are at least */
     struct nearest_found *nearest; /* what has been looked for already, over all segments */
+    /* What of a segment has to be held while the query looks at it: of `segment` it is. NULL: all
+     * segments are in memory. */
+    const struct part_set *needs;
+    struct found_term *terms; /* what text_idf() has counted */
 };
 
 #define QUERY_CLAUSES_MAX 4096
@@ -69,7 +75,8 @@ struct text_stats {
 };
 struct text_stats text_stats_of(const struct view *v, size_t field);
 /* ln(1 + (N - n + 0.5) / (n + 0.5)), n being over the view. */
-double text_idf(const struct query *q, size_t field, const struct text_stats *stats, bytes term);
+int text_idf(struct query *q, size_t field, const struct text_stats *stats, bytes term,
+             double *out);
 
 /* A term of TEXT with its score. */
 int node_text_term(struct query *q, size_t field, bytes term, float weight, bool scores,

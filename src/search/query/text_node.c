@@ -22,18 +22,49 @@ struct text_stats text_stats_of(const struct view *v, size_t field)
     return s;
 }
 
-double text_idf(const struct query *q, size_t field, const struct text_stats *stats, bytes term)
-{
-    double n = 0;
+/* A term whose documents have been counted in all segments. */
+struct found_term {
+    struct found_term *next;
+    size_t field;
+    bytes term;
+    double documents;
+};
 
+static int count_term(struct query *q, size_t field, bytes term, double *out)
+{
+    struct part_set set = {0};
+
+    part_set_add(&set, PART_FIELDS + field);
+    *out = 0;
     for (size_t i = 0; i < q->view->count; i++) {
-        const struct segment_column *col = &q->view->segments[i].segment->columns[field];
+        struct segment *s = q->view->segments[i].segment;
+        const struct segment_column *col = &s->columns[field];
         uint32_t at;
 
+        TRY(parts_hold(q->c, s, &set));
         if (column_has(col, term, &at))
-            n += col->term_docs[at];
+            *out += col->term_docs[at];
+        parts_drop(s, &set);
     }
-    return log(1 + (stats->documents - n + 0.5) / (n + 0.5));
+    return E_OK;
+}
+
+int text_idf(struct query *q, size_t field, const struct text_stats *stats, bytes term, double *out)
+{
+    struct found_term *f = q->terms;
+    double n;
+
+    while (f && !(f->field == field && bytes_equal(f->term, term)))
+        f = f->next;
+    if (!f) {
+        f = ARENA_NEW(&q->c->arena, struct found_term);
+        *f = (struct found_term){q->terms, field, arena_copy(&q->c->arena, term), 0};
+        TRY(count_term(q, field, term, &f->documents));
+        q->terms = f;
+    }
+    n = f->documents;
+    *out = log(1 + (stats->documents - n + 0.5) / (n + 0.5));
+    return E_OK;
 }
 
 /* How often a term or a phrase is in a document makes the score, by what is the same for all. */
@@ -137,8 +168,10 @@ int node_text_term(struct query *q, size_t field, bytes term, float weight, bool
     text_term_init(t, &q->segment->columns[field], at);
     if (scores) {
         struct text_stats stats = text_stats_of(q->view, field);
+        double idf;
 
-        t->scorer = scorer_of(&stats, t->col, text_idf(q, field, &stats, term), weight);
+        TRY(text_idf(q, field, &stats, term, &idf));
+        t->scorer = scorer_of(&stats, t->col, idf, weight);
         t->node.next = next_text_term;
     }
     *out = &t->node;
@@ -290,7 +323,7 @@ int node_phrase(struct query *q, size_t field, const bytes *terms, const uint32_
 {
     struct text_stats stats = text_stats_of(q->view, field);
     struct phrase *p = ARENA_NEW(&q->c->arena, struct phrase);
-    double idf = 0;
+    double idf = 0, one = 0;
     uint64_t estimate = UINT64_MAX;
 
     *out = node_none(q);
@@ -308,7 +341,8 @@ int node_phrase(struct query *q, size_t field, const bytes *terms, const uint32_
         t->positions = col->positions + col->position_at[t->number];
         estimate = t->term.count < estimate ? t->term.count : estimate;
         if (scores)
-            idf += text_idf(q, field, &stats, terms[i]);
+            TRY(text_idf(q, field, &stats, terms[i], &one));
+        idf += one;
     }
     p->arena = &q->c->arena;
     p->count = count;

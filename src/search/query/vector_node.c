@@ -112,13 +112,14 @@ static void window_start(const struct query *q, const struct view_segment *v,
 {
     memset(bits, 0, WINDOW_WORDS * 8);
     for (uint32_t i = 0; i < WINDOW_DOCS && base + i < v->segment->documents; i++)
-        if (view_segment_has(v, base + i) && v->segment->stamps[base + i] >= q->expired_ms &&
+        if (view_segment_has(v, base + i) &&
+            (q->expired_ms == INT64_MIN || v->segment->stamps[base + i] >= q->expired_ms) &&
             column_first(col, base + i) != column_first(col, base + i + 1))
             bits[i / 64] |= 1ull << i % 64;
 }
 
-static int look_at_segment(struct query *q, const struct view_segment *v, size_t field,
-                           const struct wr_knn_condition *knn, float length, struct nearest *n)
+static int look_at_held(struct query *q, const struct view_segment *v, size_t field,
+                        const struct wr_knn_condition *knn, float length, struct nearest *n)
 {
     const struct search_field *f = &q->schema->fields[field];
     const struct segment_column *col = &v->segment->columns[field];
@@ -145,6 +146,19 @@ static int look_at_segment(struct query *q, const struct view_segment *v, size_t
             return fail(q->c, E_BUSY, "The search took too long.");
     }
     return E_OK;
+}
+
+static int look_at_segment(struct query *q, const struct view_segment *v, size_t field,
+                           const struct wr_knn_condition *knn, float length, struct nearest *n)
+{
+    int rc;
+
+    if (!q->needs)
+        return look_at_held(q, v, field, knn, length, n);
+    TRY(parts_hold(q->c, v->segment, q->needs));
+    rc = look_at_held(q, v, field, knn, length, n);
+    parts_drop(v->segment, q->needs);
+    return rc;
 }
 
 static void window_nearest(struct node *node, uint32_t base, uint64_t *bits, float *scores)

@@ -49,6 +49,12 @@ int collectors_segment(struct collectors *s, const struct segment *segment)
     return E_OK;
 }
 
+void collectors_segment_end(struct collectors *s)
+{
+    for (size_t i = 0; i < s->group_count; i++)
+        group_finish(s->groups[i]);
+}
+
 void collectors_window(struct collectors *s, uint32_t base, const uint64_t *bits)
 {
     for (size_t i = 0; i < s->group_count; i++)

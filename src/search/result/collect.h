@@ -17,8 +17,10 @@ struct collect {
     struct ctx *c;
     const struct search_schema *schema;
     const struct view *view;
-    size_t bytes_max; /* what all aggregations of the request may hold */
-    size_t bytes;     /* held, about */
+    const struct part_set *needs; /* as of struct query */
+    bool rows;                    /* some aggregation gives rows: keys are looked at */
+    size_t bytes_max;             /* what all aggregations of the request may hold */
+    size_t bytes;                 /* held, about */
     size_t buckets;
     bool over;         /* more than it may */
     uint64_t expected; /* documents that the query finds in the segment, about */
@@ -70,6 +72,8 @@ int collectors_make(struct collect *k, const struct wr_aggregation *aggregations
                     size_t aggregation_count, const struct wr_group_by *group_bys,
                     size_t group_by_count, int level, struct collectors *out);
 int collectors_segment(struct collectors *s, const struct segment *segment);
+/* No more documents of that segment come; nothing of it is looked at from now on. */
+void collectors_segment_end(struct collectors *s);
 void collectors_window(struct collectors *s, uint32_t base, const uint64_t *bits);
 void collectors_add(struct collectors *s, uint32_t doc, uint32_t bucket);
 /* The documents of a window, all of bucket 0; collectors_window() is not needed before. */

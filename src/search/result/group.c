@@ -137,6 +137,7 @@ static int compile_filters(struct group_by *g, const struct segment *s)
                       .schema = g->k->schema,
                       .view = g->k->view,
                       .segment = s,
+                      .needs = g->k->needs,
                       .now_ms = g->k->now_ms,
                       .expired_ms = INT64_MIN};
 

@@ -110,6 +110,7 @@ int metric_make(struct collect *k, const struct wr_aggregation *a, struct metric
             return fail(k->c, E_PARAMETER, "[top rows agg] limit must be in [0, %d], and is %d",
                         TOP_ROWS_MAX, a->limit);
         m->sort = ARENA_NEW(&k->c->arena, struct sort);
+        k->rows = true;
         return sort_make(k->c, k->schema, &a->sort, m->sort);
     }
     if (a->type == WR_AGG_COUNT && bytes_equal(a->field, BYTES_LIT("*")))

@@ -82,6 +82,35 @@ static bool passed(const struct top *t, bytes key)
     return bytes_compare(key, t->after_key) <= 0;
 }
 
+/* Of a stored segment nothing is there any more once the next one is looked at. */
+static void keep(struct top *t, const struct segment *s, struct hit *h)
+{
+    size_t size = h->key.len;
+    uint8_t *at;
+
+    if (!s->parts)
+        return;
+    for (size_t i = 0; i < t->sort->count; i++)
+        size += t->sort->by[i].texts && h->values[i].text.ptr ? h->values[i].text.len : 0;
+    if (size > h->own_size) {
+        h->own_size = size * 2;
+        h->own = arena_alloc(t->arena, h->own_size);
+    }
+    at = h->own;
+    if (h->key.len)
+        h->key.ptr = memcpy(at, h->key.ptr, h->key.len);
+    at += h->key.len;
+    for (size_t i = 0; i < t->sort->count; i++) {
+        bytes *text = &h->values[i].text;
+
+        if (!t->sort->by[i].texts || !text->ptr || h->values[i].place != SORT_VALUE)
+            continue;
+        if (text->len)
+            text->ptr = memcpy(at, text->ptr, text->len);
+        at += text->len;
+    }
+}
+
 void top_add(struct top *t, const struct segment *s, uint32_t doc, float score)
 {
     bytes key = segment_key(s, doc);
@@ -97,18 +126,21 @@ void top_add(struct top *t, const struct segment *s, uint32_t doc, float score)
         h = &t->hits[0];
         if (compare(t, t->spare, key, h->values, h->key) >= 0)
             return;
-        *h = (struct hit){key, score, h->values};
+        h->key = key;
+        h->score = score;
         if (size)
             memcpy(h->values, t->spare, size);
+        keep(t, s, h);
         sift_down(t, 0);
         return;
     }
     if (t->count == t->capacity)
         grow(t);
     h = &t->hits[t->count];
-    *h = (struct hit){key, score, arena_alloc(t->arena, size + 1)};
+    *h = (struct hit){key, score, arena_alloc(t->arena, size + 1), NULL, 0};
     if (size)
         memcpy(h->values, t->spare, size);
+    keep(t, s, h);
     sift_up(t, t->count++);
 }
 

@@ -5,10 +5,14 @@
 #include "search/query/window.h"
 #include "search/result/sort.h"
 
+/* Key and texts among the values are views of the segment if all of it is in memory; else they are
+ * copied to `own`, which is used again for the hit that comes in its place. */
 struct hit {
-    bytes key; /* a view of the segment */
+    bytes key;
     float score;
     struct sort_value *values;
+    uint8_t *own;
+    size_t own_size;
 };
 
 struct top {

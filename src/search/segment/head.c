@@ -6,7 +6,6 @@ bytes segment_head_make(struct arena *a, const struct segment *s)
 {
     struct image image;
     struct buf b;
-    bytes none = BYTES_LIT("");
 
     image_view(&image, s->image, s->len);
     buf_init(&b, a, 256 + image.count * IMAGE_ROW);
@@ -19,8 +18,8 @@ bytes segment_head_make(struct arena *a, const struct segment *s)
         buf_put_u64(&b, s->columns[f].stats.documents);
         buf_put_u64(&b, s->columns[f].stats.tokens);
     }
-    buf_put_counted(&b, s->documents ? segment_key(s, 0) : none);
-    buf_put_counted(&b, s->documents ? segment_key(s, s->documents - 1) : none);
+    buf_put_counted(&b, s->first);
+    buf_put_counted(&b, s->last);
     return buf_bytes(&b);
 }
 

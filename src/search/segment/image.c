@@ -50,6 +50,7 @@ void image_view(struct image *image, const uint8_t *data, size_t len)
     *image = (struct image){
         .data = data,
         .len = len,
+        .to = len,
         .count = load_u32(data + 32),
         .documents = load_u32(data + 36),
         .table = data + load_u64(data + 24),
@@ -79,13 +80,18 @@ bool image_open(struct image *image, const uint8_t *data, size_t len)
 const void *image_section(const struct image *image, enum section section, size_t field,
                           size_t *len)
 {
+    uint64_t at;
+
     for (uint32_t i = 0; i < image->count; i++) {
         const uint8_t *row = image->table + i * ROW;
 
         if (load_u32(row) != (uint32_t)section || load_u32(row + 4) != (uint32_t)field)
             continue;
+        at = load_u64(row + 8);
         *len = load_u64(row + 16);
-        return image->data + load_u64(row + 8);
+        if (at < image->from || at + *len > image->to)
+            break;
+        return image->data + (at - image->from);
     }
     *len = 0;
     return NULL;

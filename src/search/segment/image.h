@@ -49,6 +49,7 @@ void image_finish(struct image_writer *w, uint32_t documents, uint8_t **image, s
 struct image {
     const uint8_t *data;
     size_t len;
+    uint64_t from, to; /* what of it is there: `data` is its byte `from` */
     uint32_t documents;
     uint32_t count;
     const uint8_t *table;
@@ -60,7 +61,7 @@ struct image {
 void image_view(struct image *image, const uint8_t *data, size_t len);
 /* False: the bytes are not whole. Checks the checksum and that all sections lie inside. */
 bool image_open(struct image *image, const uint8_t *data, size_t len);
-/* A section, or NULL; *len in bytes. */
+/* A section, or NULL, also if it is not in what is there; *len in bytes. */
 const void *image_section(const struct image *image, enum section section, size_t field,
                           size_t *len);
 

@@ -61,13 +61,9 @@ static bool open_column(const struct image *image, size_t field, const struct se
                         struct segment_column *col)
 {
     enum field_kind kind = f->kind;
-    const struct segment_stats *stats;
 
     if (kind == FIELD_NONE)
         return true;
-    if (!TAKE(SECTION_STATS, field, 1, stats))
-        return false;
-    col->stats = *stats;
     if (kind == FIELD_VECTOR)
         return open_values(image, field, (const void **)&col->vectors, f->dimension * sizeof(float),
                            col);
@@ -81,31 +77,88 @@ static bool open_column(const struct image *image, size_t field, const struct se
                               : open_values(image, field, (const void **)&col->ordinals, 4, col);
 }
 
+static bool open_keys(const struct image *image, struct segment *s)
+{
+    size_t len;
+
+    s->keys = image_section(image, SECTION_KEYS, IMAGE_FIELD_NONE, &len);
+    return s->keys &&
+           TAKE(SECTION_KEY_ENDS, IMAGE_FIELD_NONE, image->documents + 1ull, s->key_ends) &&
+           s->key_ends[image->documents] == len;
+}
+
+bool segment_use(struct segment *s, const struct image *image, size_t number,
+                 const struct search_schema *schema)
+{
+    bool whole;
+
+    if (number == PART_KEYS)
+        whole = open_keys(image, s);
+    else if (number == PART_STAMPS)
+        whole = TAKE(SECTION_STAMPS, IMAGE_FIELD_NONE, image->documents, s->stamps);
+    else
+        whole = open_column(image, number - PART_FIELDS, &schema->fields[number - PART_FIELDS],
+                            &s->columns[number - PART_FIELDS]);
+    if (!whole)
+        segment_forget(s, number);
+    return whole;
+}
+
+void segment_forget(struct segment *s, size_t number)
+{
+    struct segment_column *col;
+
+    if (number == PART_KEYS) {
+        s->key_ends = NULL;
+        s->keys = NULL;
+    } else if (number == PART_STAMPS) {
+        s->stamps = NULL;
+    } else { /* the stats stand first, and stay: others read them */
+        col = &s->columns[number - PART_FIELDS];
+        memset((char *)col + sizeof(col->stats), 0, sizeof(*col) - sizeof(col->stats));
+    }
+}
+
+static bool take_stats(const struct image *image, struct segment *s,
+                       const struct search_schema *schema)
+{
+    for (size_t f = 0; f < schema->count; f++) {
+        const struct segment_stats *stats;
+
+        if (schema->fields[f].kind == FIELD_NONE)
+            continue;
+        if (!TAKE(SECTION_STATS, f, 1, stats))
+            return false;
+        s->columns[f].stats = *stats;
+    }
+    return true;
+}
+
 struct segment *segment_open(uint8_t *data, size_t len, const struct search_schema *schema)
 {
-    struct image i, *image = &i;
+    struct image image;
     struct segment *s;
     bool whole;
 
-    if (!image_open(image, data, len))
+    if (!image_open(&image, data, len))
         return NULL;
     s = mem_zalloc(sizeof(*s) + schema->count * sizeof(s->columns[0]));
     s->refs = 1;
-    s->documents = image->documents;
+    s->documents = image.documents;
     s->field_count = schema->count;
-    s->keys = image_section(image, SECTION_KEYS, IMAGE_FIELD_NONE, &s->len);
-    whole = s->keys &&
-            TAKE(SECTION_KEY_ENDS, IMAGE_FIELD_NONE, image->documents + 1ull, s->key_ends) &&
-            s->key_ends[image->documents] == s->len &&
-            TAKE(SECTION_STAMPS, IMAGE_FIELD_NONE, image->documents, s->stamps);
-    for (size_t f = 0; whole && f < schema->count; f++)
-        whole = open_column(image, f, &schema->fields[f], &s->columns[f]);
+    whole = take_stats(&image, s, schema);
+    for (size_t i = 0; whole && i < schema->count + PART_FIELDS; i++)
+        whole = segment_use(s, &image, i, schema);
     if (!whole) {
         mem_free(s);
         return NULL;
     }
     s->image = data;
     s->len = len;
+    if (s->documents) {
+        s->first = segment_key(s, 0);
+        s->last = segment_key(s, s->documents - 1);
+    }
     return s;
 }
 
@@ -121,6 +174,8 @@ void segment_release(struct segment *s)
         return;
     if (s->owner)
         s->owner->freed(s->owner, s);
+    if (s->close)
+        s->close(s);
     mem_free(s->image);
     mem_free(s);
 }

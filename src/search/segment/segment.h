@@ -38,21 +38,33 @@ struct segment_column {
     const uint32_t *lengths;
 };
 
+/* Parts of a stored segment, which come and go (parts.h). */
+#define PART_KEYS 0
+#define PART_STAMPS 1
+#define PART_FIELDS 2 /* and the field's place in the schema */
+
 struct segment;
+struct parts;
 
 /* Who has stored a segment. */
 struct segment_owner {
+    /* Reads a piece of its image. */
+    int (*read)(struct ctx *c, struct segment_owner *o, const struct segment *s, uint64_t at,
+                uint64_t len, uint8_t *to);
     /* Nobody holds it any more; on any thread, which holds no lock of the owner's. */
     void (*freed)(struct segment_owner *o, const struct segment *s);
 };
 
 struct segment {
     _Atomic int refs;
-    uint64_t id;                 /* under which it is stored; 0: it is not */
-    struct segment_owner *owner; /* NULL as long as it is not */
+    _Atomic uint64_t id;         /* under which it is stored; 0: it is not */
+    struct segment_owner *owner; /* NULL: all of it is in memory, as are `image` and all below */
+    struct parts *parts;         /* with an owner: what of it is in memory (parts.h) */
+    void (*close)(struct segment *s); /* frees them */
     uint8_t *image;
     size_t len;
     uint32_t documents;
+    bytes first, last; /* keys */
     const uint32_t *key_ends;
     const uint8_t *keys;
     const int64_t *stamps;
@@ -63,6 +75,11 @@ struct segment {
 /* Takes the image over (mem_free()). NULL, and the image is not taken: it is damaged, or of another
  * schema. */
 struct segment *segment_open(uint8_t *image, size_t len, const struct search_schema *s);
+/* Of parts.c: part `number` of the image is there, or it is not any more; its holder uses the
+ * members that belong to it. False: it is damaged. */
+bool segment_use(struct segment *s, const struct image *image, size_t number,
+                 const struct search_schema *schema);
+void segment_forget(struct segment *s, size_t number);
 struct segment *segment_ref(struct segment *s);
 void segment_release(struct segment *s);
 

@@ -1,5 +1,7 @@
 #include "search/segment/view.h"
 
+#include "base/invariant.h"
+
 struct dead *dead_new(uint32_t documents)
 {
     struct dead *d = mem_zalloc(sizeof(*d) + dead_words(documents) * 8);
@@ -97,37 +99,106 @@ static void mark(const struct segment *s, const struct dead *was, struct dead **
     (*d)->count++;
 }
 
-/* What is gone of a segment once the keys are; with a reference. */
-static struct dead *dead_without(const struct view_segment *s, const bytes *keys, size_t count)
+/* The first key that is not below `key`. */
+static size_t find_key(const bytes *keys, size_t count, bytes key)
 {
-    struct dead *d = NULL;
+    size_t low = 0, high = count;
 
-    for (size_t i = 0; i < count; i++) {
-        uint32_t doc = segment_find(s->segment, keys[i]);
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
 
-        if (doc < s->segment->documents && bytes_equal(segment_key(s->segment, doc), keys[i]))
-            mark(s->segment, s->dead, &d, doc);
+        if (bytes_compare(keys[mid], key) < 0)
+            low = mid + 1;
+        else
+            high = mid;
     }
-    return d ? d : dead_ref(s->dead);
+    return low;
+}
+
+/* What is gone of a segment once the keys are; with a reference. Most segments have none of them
+ * between their first and their last, and are not looked at. */
+static int dead_without(struct ctx *c, const struct view_segment *s, const bytes *keys,
+                        size_t count, struct dead **out)
+{
+    struct part_set set = {0};
+    struct dead *d = NULL;
+    size_t i = find_key(keys, count, s->segment->first);
+
+    *out = NULL;
+    if (i < count && bytes_compare(keys[i], s->segment->last) <= 0) {
+        part_set_add(&set, PART_KEYS);
+        TRY(parts_hold(c, s->segment, &set));
+        for (; i < count; i++) {
+            uint32_t doc = segment_find(s->segment, keys[i]);
+
+            if (doc == s->segment->documents)
+                break;
+            if (bytes_equal(segment_key(s->segment, doc), keys[i]))
+                mark(s->segment, s->dead, &d, doc);
+        }
+        parts_drop(s->segment, &set);
+    }
+    *out = d ? d : dead_ref(s->dead);
+    return E_OK;
+}
+
+int view_change(struct ctx *c, const struct view *v, const bytes *keys, size_t count,
+                struct segment *added, struct view **out)
+{
+    struct view *next = view_new(v->count + 1);
+
+    for (size_t i = 0; i < v->count; i++) {
+        struct dead *d;
+        int rc = dead_without(c, &v->segments[i], keys, count, &d);
+
+        if (rc) {
+            view_release(next);
+            return rc;
+        }
+        view_add(next, segment_ref(v->segments[i].segment), d);
+    }
+    if (added)
+        view_add(next, segment_ref(added), NULL);
+    *out = next;
+    return E_OK;
 }
 
 struct view *view_with(const struct view *v, const bytes *keys, size_t count, struct segment *added)
 {
-    struct view *next = view_new(v->count + 1);
+    struct view *next = NULL;
+    struct ctx c;
+    int rc;
 
-    for (size_t i = 0; i < v->count; i++)
-        view_add(next, segment_ref(v->segments[i].segment),
-                 dead_without(&v->segments[i], keys, count));
-    if (added)
-        view_add(next, segment_ref(added), NULL);
+    ctx_init(&c, NULL, NULL, NULL, 0);
+    rc = view_change(&c, v, keys, count, added, &next);
+    ctx_release(&c);
+    invariant(!rc);
     return next;
+}
+
+struct view *view_exchange(const struct view *v, const struct segment *was, struct segment *now)
+{
+    struct view *next = view_new(v->count);
+    bool found = false;
+
+    for (size_t i = 0; i < v->count; i++) {
+        bool is = v->segments[i].segment == was;
+
+        view_add(next, segment_ref(is ? now : v->segments[i].segment),
+                 dead_ref(v->segments[i].dead));
+        found |= is;
+    }
+    if (found)
+        return next;
+    view_release(next);
+    return NULL;
 }
 
 static const struct view_segment *find_segment(const struct view_segment *list, size_t count,
                                                const struct segment *s)
 {
     for (size_t i = 0; i < count; i++)
-        if (list[i].segment == s)
+        if (list[i].segment == s || (s->id && list[i].segment->id == s->id))
             return &list[i];
     return NULL;
 }
@@ -143,7 +214,7 @@ static void mark_since(const struct view_segment *now, const struct view_segment
 
         if (!is_dead(now->dead, doc) || is_dead(then->dead, doc))
             continue;
-        at = segment_find(merged, segment_key(now->segment, doc));
+        at = segment_find(merged, segment_key(then->segment, doc));
         mark(merged, NULL, d, at);
     }
 }

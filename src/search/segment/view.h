@@ -3,7 +3,7 @@
 #ifndef SEARCH_SEGMENT_VIEW_H
 #define SEARCH_SEGMENT_VIEW_H
 
-#include "search/segment/segment.h"
+#include "search/segment/parts.h"
 
 /* The documents of a segment that are gone. */
 struct dead {
@@ -41,14 +41,23 @@ static inline bool view_segment_has(const struct view_segment *s, uint32_t doc)
 
 /* Another view, in which `keys` (ascending) are gone from all segments, and `added` has come behind
  * them; NULL: none. The caller keeps its reference to `added`. A segment of which nothing is left
- * is left out. */
+ * is left out. Fails as parts_hold() does. */
+int view_change(struct ctx *c, const struct view *v, const bytes *keys, size_t count,
+                struct segment *added, struct view **out);
+/* The same of segments that are in memory. */
 struct view *view_with(const struct view *v, const bytes *keys, size_t count,
                        struct segment *added);
 
 /* Another view, in which `merged` stands in place of those segments; documents that have gone from
- * `v` since `from` (what was merged, count of them, in v's order) are gone from it, too. */
+ * `v` since `from` (what was merged, count of them, in v's order) are gone from it, too. `merged`
+ * is in memory, and of `from` the keys are held. Of `v` another segment with the same id is the
+ * same. */
 struct view *view_replace(const struct view *v, const struct view_segment *from, size_t count,
                           struct segment *merged);
+
+/* Another view, with another segment in the place of one that holds the same (`now`, of which the
+ * caller keeps its reference). NULL: `was` is not there. */
+struct view *view_exchange(const struct view *v, const struct segment *was, struct segment *now);
 
 /* A view out of segments and what is gone of them; both are taken over. */
 struct view *view_make(const struct view_segment *segments, size_t count);

@@ -84,6 +84,9 @@ struct wr_db {
     /* Drops the logs of a stream that is no more; blocks. NULL: they go with what is stored under
      * their location. */
     int (*drop_stream)(struct ctx *c, struct wr_db *db, uint32_t location, uint16_t shards);
+    /* Damage was found among keys of that range: who can make anew what lies there does. Any
+     * thread. */
+    void (*damaged)(struct wr_db *db, const struct key_range *range);
     /* An entry lands with its row, for there is one key space. Else entries follow by outbox
      * records (decision 35). */
     bool keeps_indexes;

@@ -104,6 +104,7 @@ static int scrub_step(void *arg, struct task_step *step)
     if (scrub.damage) {
         atomic_fetch_add(&s->errors, 1);
         report(s, &c, &scrub);
+        db->damaged(db, &scrub.range);
     }
     if (code == E_CORRUPT) {
         /* A compaction came upon it while the pass was prepared. */

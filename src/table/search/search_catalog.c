@@ -296,6 +296,15 @@ int list_search_index_start(struct call *call)
     return E_OK;
 }
 
+static bytes full_text(struct wr_db *db)
+{
+    if (search_stores(db))
+        return BYTES_LIT("An eighth of the server's memory is taken by what cannot be stored: rows "
+                         "are indexed again once it is. Look whether the disk is full.");
+    return BYTES_LIT("Half of the server's memory is taken by search indexes: rows are indexed "
+                     "again once there is room. Give it more (--memory), or delete an index.");
+}
+
 static void describe_state(struct call *call, struct search_index *x,
                            struct wr_search_index_description *d)
 {
@@ -304,12 +313,10 @@ static void describe_state(struct call *call, struct search_index *x,
     pthread_mutex_lock(&x->lock);
     d->phase = x->phase == SEARCH_FOLLOWING ? WR_SEARCH_INCR : WR_SEARCH_FULL;
     d->synced_us = x->synced_us;
-    d->status = x->full || x->stuck ? WR_SEARCH_FAILED : WR_SEARCH_RUNNING;
-    d->status_text = x->full ? BYTES_LIT("Half of the server's memory is taken by search indexes: "
-                                         "rows are indexed again once there is room. Give it more "
-                                         "(--memory), or delete an index.")
-                     : x->stuck ? arena_copy(&call->c.arena, bytes_str(x->text))
-                                : BYTES_LIT("");
+    d->status = x->full || x->stuck || x->damaged ? WR_SEARCH_FAILED : WR_SEARCH_RUNNING;
+    d->status_text = x->full                  ? full_text(call->db)
+                     : x->stuck || x->damaged ? arena_copy(&call->c.arena, bytes_str(x->text))
+                                              : BYTES_LIT("");
     pthread_mutex_unlock(&x->lock);
     d->row_count = (int64_t)v->documents;
     d->storage_bytes = (int64_t)v->bytes;

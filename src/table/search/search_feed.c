@@ -1,9 +1,9 @@
 /* search_feed.c: brings an index up to its table, and its segments together. */
 #include "search/segment/builder.h"
-#include "search/segment/merge.h"
 #include "table/catalog/catalog.h"
 #include "table/changelog/change_log.h"
 #include "table/search/search_feed.h"
+#include "table/search/search_merge.h"
 #include "table/search/search_rows.h"
 #include "table/search/search_save.h"
 
@@ -13,8 +13,8 @@
 #define CHANGES_PAGE 1000
 #define WALK_ROWS 5000          /* of one segment of the walk */
 #define SEGMENT_BYTES (8 << 20) /* of the rows of one new segment, about */
-#define MERGE_MIN 8             /* segments of about one size, before they become one */
-#define ALL_SEGMENTS_MAX 48
+#define MEMORY_SHARE 2          /* of --memory, for all segments where none is stored */
+#define UNSTORED_SHARE 8        /* for those that are not stored yet */
 
 static int by_key(const void *a, const void *b)
 {
@@ -36,27 +36,36 @@ static size_t sort_keys(bytes *keys, size_t count)
 }
 
 /* Another view: rows as they are now, in place of what was there of the keys. */
-static void publish(struct search_index *x, const bytes *keys, size_t count, struct segment *added)
+static int publish(struct ctx *c, struct search_index *x, const bytes *keys, size_t count,
+                   struct segment *added)
 {
-    struct view *was = search_index_view(x), *next = view_with(was, keys, count, added);
+    struct view *was, *next;
 
-    /* Who merges replaces under the lock; it may have been faster. */
-    pthread_mutex_lock(&x->lock);
-    while (x->view != was) {
-        struct view *now = view_ref(x->view);
+    for (;;) {
+        int rc;
 
+        was = search_index_view(x);
+        rc = view_change(c, was, keys, count, added, &next);
+        if (rc) {
+            view_release(was);
+            if (rc == E_CORRUPT)
+                search_index_damaged(x, x->made, c->text);
+            return rc;
+        }
+        /* Who merges replaces under the lock; it may have been faster. */
+        pthread_mutex_lock(&x->lock);
+        if (x->view == was)
+            break;
         pthread_mutex_unlock(&x->lock);
         view_release(next);
         view_release(was);
-        was = now;
-        next = view_with(was, keys, count, added);
-        pthread_mutex_lock(&x->lock);
     }
     x->view = next;
     x->changed = true;
     pthread_mutex_unlock(&x->lock);
     view_release(was); /* ours */
     view_release(was); /* the index's */
+    return E_OK;
 }
 
 static size_t row_bytes(const struct wr_row *row)
@@ -81,6 +90,7 @@ static int index_some(struct ctx *c, struct search_index *x, const struct table 
     struct segment *added = NULL;
     const struct wr_bytes *columns;
     size_t column_count, n = 0, size = 0;
+    int rc;
 
     columns = search_columns(&c->arena, t, x->schema, &column_count);
     for (*done = 0; *done < count && size < SEGMENT_BYTES;) {
@@ -98,9 +108,9 @@ static int index_some(struct ctx *c, struct search_index *x, const struct table 
     }
     if (n)
         added = segment_build(x->schema, documents, n);
-    publish(x, keys, *done, added);
+    rc = publish(c, x, keys, *done, added);
     segment_release(added);
-    return E_OK;
+    return rc;
 }
 
 static int index_keys(struct ctx *c, struct search_index *x, const struct table *t,
@@ -213,14 +223,15 @@ static int walk_step(struct ctx *c, struct search_index *x, const struct table *
     struct wr_key start;
     bool more = true;
     bytes at;
+    int rc;
 
     w.documents = ARENA_ARRAY(&c->arena, struct document, WALK_ROWS);
     w.keys = ARENA_ARRAY(&c->arena, bytes, WALK_ROWS);
     TRY(walk_start(&w, &start));
     while (more && w.count < WALK_ROWS && w.size < SEGMENT_BYTES) {
         size_t before = w.count;
-        int rc = walk_page(&w, &start, &more);
 
+        rc = walk_page(&w, &start, &more);
         if (rc) {
             w.count = before;
             return rc;
@@ -228,8 +239,9 @@ static int walk_step(struct ctx *c, struct search_index *x, const struct table *
     }
     if (w.count)
         added = segment_build(x->schema, w.documents, w.count);
-    publish(x, w.keys, w.count, added);
+    rc = publish(c, x, w.keys, w.count, added);
     segment_release(added);
+    TRY(rc);
     if (!more) {
         pthread_mutex_lock(&x->lock);
         x->phase = SEARCH_FOLLOWING;
@@ -256,6 +268,8 @@ static void begin_again(struct search_index *x)
     x->view = view_empty();
     x->phase = SEARCH_NEW;
     x->hidden = x->changed = true;
+    x->damaged = false;
+    x->made++;
     pthread_mutex_unlock(&x->lock);
     view_release(was);
     mem_free((void *)(uintptr_t)x->walked.ptr);
@@ -303,26 +317,43 @@ static int begin_step(struct ctx *c, struct search_index *x, const struct table 
     return E_OK;
 }
 
+/* It is damaged: another one is made of the rows. What there was goes first, so that there is room
+ * for it. */
+static int mend_step(struct ctx *c, struct search_index *x, const struct table *t)
+{
+    log_error(&t->db->log, "search: an index of table '%.*s' is made again from the rows: %s",
+              BYTES_FMT(t->schema.d.table), x->text);
+    begin_again(x);
+    return search_save(c, x);
+}
+
 /* What is stored of it; damage is no failure, for the rows are there. */
 static int load_step(struct ctx *c, struct search_index *x, const struct table *t)
 {
-    int rc;
+    int rc = search_load(c, x);
 
-    TRY(search_sweep(c, t));
-    rc = search_load(c, x);
-    if (rc != E_CORRUPT)
-        return rc;
-    log_error(&t->db->log, "search: an index of table '%.*s' is made again from the rows: %s",
-              BYTES_FMT(t->schema.d.table), c->text);
-    ctx_clear(c);
-    begin_again(x);
-    TRY(search_save(c, x));
-    return search_store_sweep_segments(c, &x->store, NULL, 0);
+    if (rc == E_CORRUPT) {
+        search_index_damaged(x, x->made, c->text);
+        ctx_clear(c);
+        TRY(mend_step(c, x, t));
+        rc = search_store_clear(c, &x->store);
+    } else if (!rc) {
+        rc = search_sweep(c, t);
+    }
+    if (rc && x->phase != SEARCH_LOADING) {
+        log_warn(&t->db->log, "search: what no index of table '%.*s' needs is not removed yet: %s",
+                 BYTES_FMT(t->schema.d.table), c->text ? c->text : "storage error");
+        ctx_clear(c);
+        return E_OK;
+    }
+    return rc;
 }
 
 static int feed_step(struct ctx *c, struct search_index *x, const struct table *t, bool *more)
 {
     *more = x->phase != SEARCH_FOLLOWING;
+    if (x->damaged && x->phase != SEARCH_LOADING)
+        return mend_step(c, x, t);
     switch (x->phase) {
     case SEARCH_LOADING:
         return load_step(c, x, t);
@@ -337,9 +368,10 @@ static int feed_step(struct ctx *c, struct search_index *x, const struct table *
     }
 }
 
+/* What all indexes hold that cannot go: of those that are stored, what is not stored yet. */
 static bool has_room(struct wr_db *db, struct search_index *x, uint64_t held)
 {
-    bool full = held > db->memory.total / 2;
+    bool full = held > db->memory.total / (search_stores(db) ? UNSTORED_SHARE : MEMORY_SHARE);
 
     pthread_mutex_lock(&x->lock);
     x->full = full;
@@ -347,19 +379,21 @@ static bool has_room(struct wr_db *db, struct search_index *x, uint64_t held)
     return !full;
 }
 
-static bool feed_index(struct wr_db *db, struct search_index *x, const struct table *t)
+static bool feed_index(struct wr_db *db, struct search_index *x, const struct table *t,
+                       uint64_t held)
 {
     struct ctx c;
     bool more = false;
-    int rc;
+    int rc = E_OK;
 
     ctx_init(&c, &db->clock, &db->log, NULL, 0);
-    rc = feed_step(&c, x, t, &more);
+    if (has_room(db, x, held))
+        rc = feed_step(&c, x, t, &more);
     if (!rc && search_save_due(x))
         rc = search_save(&c, x);
     pthread_mutex_lock(&x->lock);
     x->stuck = rc != E_OK;
-    if (rc)
+    if (rc && !x->damaged)
         snprintf(x->text, sizeof(x->text), "%s", c.text ? c.text : "");
     pthread_mutex_unlock(&x->lock);
     ctx_release(&c);
@@ -368,9 +402,13 @@ static bool feed_index(struct wr_db *db, struct search_index *x, const struct ta
 
 static uint64_t bytes_of_index(struct search_index *x)
 {
-    struct view *v = search_index_view(x);
-    uint64_t n = v->bytes;
+    struct view *v;
+    uint64_t n;
 
+    if (search_stores(x->store.db))
+        return search_unsaved_bytes(x);
+    v = search_index_view(x);
+    n = v->bytes;
     view_release(v);
     return n;
 }
@@ -408,8 +446,7 @@ static bool feed_table(struct wr_db *db, const struct table *t, uint64_t *held)
             continue;
         x->store.location = t->schema.change_log;
         *held += bytes_of_index(x);
-        if (has_room(db, x, *held))
-            more |= feed_index(db, x, t);
+        more |= feed_index(db, x, t, *held);
         position = needed(x) < position ? needed(x) : position;
         trims &= x->phase == SEARCH_FOLLOWING;
         search_index_release(x);
@@ -417,6 +454,18 @@ static bool feed_table(struct wr_db *db, const struct table *t, uint64_t *held)
     if (trims && !more)
         trim(db, t, position);
     return more;
+}
+
+/* What indexes hold in memory, and what a merge takes beside it: some three times its result. */
+static void note_memory(struct wr_db *db, uint64_t held)
+{
+    uint64_t merge = 3 * search_merged_max(db);
+
+    if (search_stores(db)) {
+        held += part_cache_bytes(searches_cache(db->searches));
+        held += merge < held ? merge : held;
+    }
+    memory_search(&db->memory, db->engine, held);
 }
 
 bool search_feed_round(struct wr_db *db, bool sweep)
@@ -439,6 +488,7 @@ bool search_feed_round(struct wr_db *db, bool sweep)
         table_release(tables[i]);
     }
     ctx_release(&c);
+    note_memory(db, held);
     return more;
 }
 
@@ -473,65 +523,4 @@ void search_feed_end(struct search_index *x)
         log_warn(&x->store.db->log, "search: an index is not stored as it is now: %s",
                  c.text ? c.text : "storage error");
     ctx_release(&c);
-}
-
-/* ---- merging ---- */
-
-/* Sizes by powers of eight: segments of one tier become one. */
-static int tier(uint32_t documents)
-{
-    int t = 0;
-
-    while (documents > 1000) {
-        documents /= 8;
-        t++;
-    }
-    return t;
-}
-
-/* A tier with enough segments: those, in the order of the view. */
-static size_t choose(const struct view *v, struct view_segment *out)
-{
-    for (int t = 0; t < 12; t++) {
-        size_t n = 0;
-
-        for (size_t i = 0; i < v->count && n < MERGE_SEGMENTS_MAX; i++)
-            if (tier(view_segment_live(&v->segments[i])) <= t)
-                out[n++] = v->segments[i];
-        if (n >= MERGE_MIN)
-            return n;
-    }
-    return 0;
-}
-
-bool search_merge_step(struct search_index *x)
-{
-    struct view_segment from[MERGE_SEGMENTS_MAX];
-    struct view *then = search_index_view(x), *now, *next;
-    size_t count = choose(then, from);
-    struct segment *merged;
-
-    if (!count) {
-        view_release(then);
-        return false;
-    }
-    merged = segment_merge(x->schema, from, count);
-    for (;;) {
-        now = search_index_view(x);
-        next = view_replace(now, from, count, merged);
-        pthread_mutex_lock(&x->lock);
-        if (x->view == now)
-            break;
-        pthread_mutex_unlock(&x->lock);
-        view_release(next);
-        view_release(now);
-    }
-    x->view = next;
-    x->changed = true;
-    pthread_mutex_unlock(&x->lock);
-    view_release(now); /* ours */
-    view_release(now); /* the index's */
-    view_release(then);
-    segment_release(merged);
-    return true;
 }

@@ -9,8 +9,6 @@ void search_feed_begin(struct wr_db *db);
 /* One round over all tables; true: there is more to do at once. `sweep`: what is stored of indexes
  * that are gone is removed. */
 bool search_feed_round(struct wr_db *db, bool sweep);
-/* Merges what has come together in the index; true: it did. */
-bool search_merge_step(struct search_index *x);
 /* The feed ends: what the index is now is stored. */
 void search_feed_end(struct search_index *x);
 

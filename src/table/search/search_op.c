@@ -23,6 +23,7 @@ struct search_run {
     struct table *table;
     const struct schema_search *search;
     struct search_index *index;
+    uint64_t made; /* as of search_index_made() */
     struct view *view;
     struct pool_job job;
     int (*run)(struct search_run *r);
@@ -141,6 +142,23 @@ static struct wr_capacity capacity_of(const struct wr_row *rows, size_t count)
     return (struct wr_capacity){.read = size ? (int32_t)((size + 4095) / 4096) : 1};
 }
 
+static int made_again(struct search_run *r)
+{
+    return fail(&r->call->c, E_BUSY,
+                "The search index [%.*s] is made again from its table; try again.",
+                BYTES_FMT(r->search->name));
+}
+
+/* What a search has come to. Damage is of the index, for rows have not been read yet. */
+static int searched(struct search_run *r, int rc)
+{
+    if (rc != E_CORRUPT)
+        return rc;
+    search_index_damaged(r->index, r->made, r->call->c.text);
+    ctx_clear(&r->call->c);
+    return made_again(r);
+}
+
 /* ---- Search ---- */
 
 static int run_search(struct search_run *r)
@@ -155,8 +173,9 @@ static int run_search(struct search_run *r)
     double *scores;
     size_t *kept, count;
 
-    TRY(search_run(&job, req, req->columns == WR_SEARCH_COLUMNS_ALL ? LIMIT_ALL : LIMIT_MAX,
-                   &hits));
+    TRY(searched(r,
+                 search_run(&job, req,
+                            req->columns == WR_SEARCH_COLUMNS_ALL ? LIMIT_ALL : LIMIT_MAX, &hits)));
     keys = ARENA_ARRAY(&r->call->c.arena, bytes, hits.count);
     for (size_t i = 0; i < hits.count; i++)
         keys[i] = hits.hits[i].key;
@@ -258,7 +277,7 @@ static int run_scan(struct search_run *r)
 
     TRY(check_parallel(&r->call->c, req));
     TRY(read_scan_token(r, req->token, &after));
-    TRY(search_scan(&job, req->query, after, limit, &keys, &count));
+    TRY(searched(r, search_scan(&job, req->query, after, limit, &keys, &count)));
     TRY(make_rows(r, &wanted, keys, count, &rows, &kept, &n));
     r->call->reply.scan = (struct wr_scan_result){.rows = rows, .count = n};
     if (count) /* clients go on until a page has no token: an empty one */
@@ -271,17 +290,17 @@ static int run_scan(struct search_run *r)
 
 static int check_ready(struct search_run *r)
 {
-    bool building;
+    bool building, loading;
 
     pthread_mutex_lock(&r->index->lock);
-    building = r->index->phase == SEARCH_LOADING ||
-               (r->index->hidden && r->index->phase != SEARCH_FOLLOWING);
+    loading = r->index->phase == SEARCH_LOADING;
+    building = r->index->damaged || (r->index->hidden && r->index->phase != SEARCH_FOLLOWING);
     pthread_mutex_unlock(&r->index->lock);
-    return building ? fail(&r->call->c, E_BUSY,
-                           "The search index [%.*s] is read from its table after a start of the "
-                           "server; try again.",
-                           BYTES_FMT(r->search->name))
-                    : E_OK;
+    if (loading)
+        return fail(&r->call->c, E_BUSY,
+                    "The server has just started and looks for the search index [%.*s]; try again.",
+                    BYTES_FMT(r->search->name));
+    return building ? made_again(r) : E_OK;
 }
 
 static void run(struct pool_job *job)
@@ -290,6 +309,7 @@ static void run(struct pool_job *job)
     struct call *call = r->call;
 
     if (!call_check_deadline(call) && !check_ready(r)) {
+        r->made = search_index_made(r->index);
         r->view = search_index_view(r->index);
         r->run(r);
         view_release(r->view);

@@ -12,12 +12,14 @@
 
 /* ---- storing ---- */
 
-static uint64_t unsaved_bytes(const struct view *v)
+uint64_t search_unsaved_bytes(struct search_index *x)
 {
+    struct view *v = search_index_view(x);
     uint64_t n = 0;
 
     for (size_t i = 0; i < v->count; i++)
         n += v->segments[i].segment->id ? 0 : v->segments[i].segment->len;
+    view_release(v);
     return n;
 }
 
@@ -25,17 +27,45 @@ bool search_save_due(struct search_index *x)
 {
     struct wr_db *db = x->store.db;
     uint64_t most = db->memory.total / UNSAVED_SHARE;
-    struct view *v;
-    bool due;
 
     if (!x->changed || x->phase == SEARCH_LOADING || !search_stores(db))
         return false;
     if (clock_mono_ms(&db->clock) - x->saved_ms >= SAVE_MS)
         return true;
-    v = search_index_view(x);
-    due = unsaved_bytes(v) > (most > UNSAVED_MIN ? most : UNSAVED_MIN);
-    view_release(v);
-    return due;
+    return search_unsaved_bytes(x) > (most > UNSAVED_MIN ? most : UNSAVED_MIN);
+}
+
+/* In the place of a segment that has been stored, and is in memory whole, comes one whose parts may
+ * go. Who has a view of before goes on with that. */
+static void exchange(struct search_index *x, struct segment *s)
+{
+    struct segment *stored;
+    struct view *now, *next;
+    struct arena a;
+
+    arena_init(&a, NULL, 0);
+    stored = segment_open_stored(segment_head_make(&a, s), x->schema, s->id, &x->owner,
+                                 searches_cache(x->store.db->searches));
+    arena_release(&a);
+    invariant(stored != NULL);
+    parts_fill(stored, s->image);
+    for (;;) {
+        now = search_index_view(x);
+        next = view_exchange(now, s, stored);
+        pthread_mutex_lock(&x->lock);
+        if (!next || x->view == now)
+            break;
+        pthread_mutex_unlock(&x->lock);
+        view_release(next);
+        view_release(now);
+    }
+    if (next)
+        x->view = next;
+    pthread_mutex_unlock(&x->lock);
+    view_release(now); /* ours */
+    if (next)
+        view_release(now); /* the index's */
+    segment_release(stored);
 }
 
 static int store_segments(struct ctx *c, struct search_index *x, const struct view *v)
@@ -57,7 +87,7 @@ static int store_segments(struct ctx *c, struct search_index *x, const struct vi
         TRY(rc);
         (void)fault_hit(FAULT_search_segment_stored);
         s->id = number;
-        s->owner = &x->owner;
+        exchange(x, s);
     }
     return E_OK;
 }
@@ -145,6 +175,20 @@ static int store_state(struct ctx *c, struct search_index *x, const struct view 
     return E_OK;
 }
 
+/* The small ones went with the state. What cannot be removed is swept after the next start. */
+static void remove_freed(struct ctx *c, struct search_index *x, const struct search_freed *freed,
+                         size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (search_store_is_small(freed[i].len) ||
+            !search_store_remove(c, &x->store, freed[i].number))
+            continue;
+        log_warn(&x->store.db->log, "search: a segment that is not needed is not removed yet: %s",
+                 c->text ? c->text : "storage error");
+        ctx_clear(c);
+    }
+}
+
 int search_save(struct ctx *c, struct search_index *x)
 {
     struct search_freed *freed;
@@ -170,9 +214,8 @@ int search_save(struct ctx *c, struct search_index *x)
         pthread_mutex_unlock(&x->lock);
     }
     view_release(v);
-    for (size_t i = 0; !rc && i < freed_count; i++)
-        if (!search_store_is_small(freed[i].len))
-            rc = search_store_remove(c, &x->store, freed[i].number);
+    if (!rc)
+        remove_freed(c, x, freed, freed_count);
     return rc;
 }
 
@@ -191,18 +234,19 @@ static int load_segment(struct ctx *c, struct search_index *x, const struct sear
         rc = fail(c, E_CORRUPT, "segment %llu: the bitmap of what is gone is another state's",
                   (unsigned long long)s->number);
     if (!rc)
-        rc = search_store_read(c, &x->store, s->number, x->schema, &segment);
+        rc = search_store_open(c, &x->store, s->number, x->schema, &x->owner,
+                               searches_cache(x->store.db->searches), &segment);
     if (rc) {
         dead_release(dead);
         return rc;
     }
-    if (segment->documents != s->documents) {
+    if (segment->documents != s->documents || segment->len != s->len) {
+        segment->owner = NULL;
         segment_release(segment);
         dead_release(dead);
         return fail(c, E_CORRUPT, "segment %llu has other documents than the state says",
                     (unsigned long long)s->number);
     }
-    segment->owner = &x->owner;
     *out = (struct view_segment){segment, dead};
     return E_OK;
 }
@@ -231,11 +275,15 @@ static int load_view(struct ctx *c, struct search_index *x, const struct search_
         if (rc)
             break;
     }
-    if (!rc)
-        rc = search_store_sweep_segments(c, &x->store, numbers, n);
     if (rc) {
         release_parts(list, n);
         return rc;
+    }
+    /* Damage among what nobody needs is none of the index. */
+    if (search_store_sweep_segments(c, &x->store, numbers, n)) {
+        log_warn(&x->store.db->log, "search: what no index needs is not removed yet: %s",
+                 c->text ? c->text : "storage error");
+        ctx_clear(c);
     }
     *out = view_make(list, n);
     return E_OK;

@@ -6,6 +6,9 @@
 #include "table/model/table.h"
 #include "table/search/searches.h"
 
+/* Of segments that are not stored yet. */
+uint64_t search_unsaved_bytes(struct search_index *x);
+
 /* Is it time to store what the index is now? */
 bool search_save_due(struct search_index *x);
 

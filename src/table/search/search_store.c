@@ -43,6 +43,17 @@ static bytes piece_key(struct arena *a, const struct search_store *s, uint64_t s
     return buf_bytes(&b);
 }
 
+static bytes gone_key(struct arena *a, const struct search_store *s, uint64_t segment)
+{
+    struct buf b;
+
+    buf_init(&b, a, KEY_PREFIX_BYTES + 16);
+    key_put_prefix(&b, s->location, 0, KIND_SEARCH_STATE);
+    put_number(&b, s->index);
+    put_number(&b, segment);
+    return buf_bytes(&b);
+}
+
 bytes search_store_state_key(struct arena *a, const struct search_store *s)
 {
     struct buf b;
@@ -93,7 +104,8 @@ int search_store_get(struct ctx *c, const struct search_store *s, uint64_t segme
     struct get get = {.partition = s->location,
                       .view = VIEW_DURABLE,
                       .once = true,
-                      .key = piece_key(&c->arena, s, segment, piece)};
+                      .key = piece == SEARCH_PIECE_GONE ? gone_key(&c->arena, s, segment)
+                                                        : piece_key(&c->arena, s, segment, piece)};
     const char *wrong;
 
     TRY(wait_get(c, s->db->engine, &get));
@@ -163,50 +175,53 @@ int search_store_put(struct ctx *c, const struct search_store *s, uint64_t numbe
     return rc;
 }
 
-static int read_image(struct ctx *c, const struct search_store *s, uint64_t number, uint64_t len,
-                      uint8_t *image)
+/* Of piece `number` what is wanted of it: bytes [at, at + len) of the image. */
+static int read_piece(struct ctx *c, const struct search_store *s, uint64_t number, uint32_t piece,
+                      uint64_t whole, uint64_t at, uint64_t len, uint8_t *to)
 {
-    for (uint32_t i = 1; i <= piece_count(len); i++) {
-        size_t at = (i - 1) * SEARCH_PIECE_BYTES;
-        size_t n = len - at < SEARCH_PIECE_BYTES ? len - at : SEARCH_PIECE_BYTES;
+    uint64_t start = (piece - 1) * (uint64_t)SEARCH_PIECE_BYTES, end = start + SEARCH_PIECE_BYTES;
+    uint64_t from = at > start ? at : start, until;
+    bytes data;
+
+    end = end < whole ? end : whole;
+    until = at + len < end ? at + len : end;
+    TRY(search_store_get(c, s, number, piece, &data));
+    if (data.len != end - start)
+        return damaged(c, number, piece, "its length is wrong");
+    memcpy(to + (from - at), bytes_u8(data) + (from - start), until - from);
+    return E_OK;
+}
+
+int search_store_read(struct ctx *c, const struct search_store *s, uint64_t number, uint64_t whole,
+                      uint64_t at, uint64_t len, uint8_t *to)
+{
+    uint32_t first = (uint32_t)(at / SEARCH_PIECE_BYTES) + 1,
+             last = (uint32_t)((at + len - 1) / SEARCH_PIECE_BYTES) + 1;
+
+    for (uint32_t i = first; i <= last; i++) {
         struct ctx part;
-        bytes data;
         int rc;
 
         ctx_init_part(&part, c, NULL, 0);
-        rc = search_store_get(&part, s, number, i, &data);
-        if (!rc && data.len != n)
-            rc = damaged(&part, number, i, "its length is wrong");
+        rc = read_piece(&part, s, number, i, whole, at, len, to);
         if (rc)
             ctx_fail_part(c, &part);
-        else
-            memcpy(image + at, data.ptr, n);
         ctx_release(&part);
         TRY(rc);
     }
     return E_OK;
 }
 
-int search_store_read(struct ctx *c, const struct search_store *s, uint64_t number,
-                      const struct search_schema *schema, struct segment **out)
+int search_store_open(struct ctx *c, const struct search_store *s, uint64_t number,
+                      const struct search_schema *schema, struct segment_owner *owner,
+                      struct part_cache *cache, struct segment **out)
 {
-    struct segment_head head;
-    uint8_t *image;
-    bytes stored;
-    int rc;
+    bytes head;
 
-    TRY(search_store_get(c, s, number, SEARCH_PIECE_HEAD, &stored));
-    if (!segment_head_read(stored, &head))
-        return damaged(c, number, SEARCH_PIECE_HEAD, "it is not whole");
-    image = mem_alloc(head.len);
-    rc = read_image(c, s, number, head.len, image);
-    *out = rc ? NULL : segment_open(image, head.len, schema);
-    if (*out) {
-        (*out)->id = number;
-        return E_OK;
-    }
-    mem_free(image);
-    return rc ? rc : damaged(c, number, SEARCH_PIECE_HEAD, "its image does not fit the index");
+    TRY(search_store_get(c, s, number, SEARCH_PIECE_HEAD, &head));
+    *out = segment_open_stored(head, schema, number, owner, cache);
+    return *out ? E_OK
+                : damaged(c, number, SEARCH_PIECE_HEAD, "it is not whole, or of another index");
 }
 
 /* ---- what is gone ---- */
@@ -216,7 +231,7 @@ void search_store_gone_edit(struct batch_builder *e, const struct search_store *
 {
     bytes bits = bytes_of(d->bits, dead_words(documents) * 8);
 
-    batch_add(e, EDIT_PUT, piece_key(e->arena, s, number, SEARCH_PIECE_GONE),
+    batch_add(e, EDIT_PUT, gone_key(e->arena, s, number),
               search_piece_seal(e->arena, bits, number, SEARCH_PIECE_GONE));
 }
 
@@ -235,6 +250,23 @@ int search_store_gone(struct ctx *c, const struct search_store *s, uint64_t numb
         d->count += (uint32_t)__builtin_popcountll(d->bits[i]);
     *out = d;
     return E_OK;
+}
+
+bool search_store_overlaps(const struct search_store *s, const struct key_range *range)
+{
+    uint8_t first[256];
+    struct search_store next = *s;
+    struct arena a;
+    bool is;
+
+    if (!s->location)
+        return false;
+    next.index++;
+    arena_init(&a, first, sizeof(first));
+    is = bytes_compare(range->start, piece_key(&a, &next, 0, 0)) < 0 &&
+         (!range->end.len || bytes_compare(piece_key(&a, s, 0, 0), range->end) < 0);
+    arena_release(&a);
+    return is;
 }
 
 /* ---- removing ---- */
@@ -260,11 +292,18 @@ bool search_store_is_small(uint64_t len)
 void search_store_remove_edits(struct batch_builder *e, const struct search_store *s,
                                uint64_t number, uint64_t len)
 {
-    if (!search_store_is_small(len))
-        return;
-    for (uint32_t i = 0; i <= piece_count(len); i++)
+    for (uint32_t i = 0; search_store_is_small(len) && i <= piece_count(len); i++)
         batch_add(e, EDIT_DELETE, piece_key(e->arena, s, number, i), BYTES_NONE);
-    batch_add(e, EDIT_DELETE, piece_key(e->arena, s, number, SEARCH_PIECE_GONE), BYTES_NONE);
+    batch_add(e, EDIT_DELETE, gone_key(e->arena, s, number), BYTES_NONE);
+}
+
+int search_store_clear(struct ctx *c, const struct search_store *s)
+{
+    struct search_store next = *s;
+
+    next.index++;
+    TRY(erase(c, s, piece_key(&c->arena, s, 0, 0), piece_key(&c->arena, &next, 0, 0)));
+    return erase(c, s, gone_key(&c->arena, s, 0), search_store_state_key(&c->arena, &next));
 }
 
 static bool among(uint64_t n, const uint64_t *list, size_t count)
@@ -298,11 +337,9 @@ static int sweep_index(struct ctx *c, const struct search_store *s)
 {
     struct edit edit = {EDIT_DELETE, search_store_state_key(&c->arena, s), BYTES_NONE};
     struct write_batch batch = {.partition = s->location, .edits = &edit, .edit_count = 1};
-    struct search_store next = *s;
 
-    next.index++;
     TRY(wait_apply(c, s->db->engine, &batch));
-    return erase(c, s, piece_key(&c->arena, s, 0, 0), piece_key(&c->arena, &next, 0, 0));
+    return search_store_clear(c, s);
 }
 
 int search_store_sweep(struct ctx *c, const struct search_store *s, const uint64_t *indexes,
@@ -321,8 +358,8 @@ int search_store_sweep(struct ctx *c, const struct search_store *s, const uint64
     }
 }
 
-int search_store_sweep_segments(struct ctx *c, const struct search_store *s,
-                                const uint64_t *segments, size_t count)
+static int sweep_pieces(struct ctx *c, const struct search_store *s, const uint64_t *segments,
+                        size_t count)
 {
     struct search_store next = *s;
     uint64_t number = 0;
@@ -337,5 +374,26 @@ int search_store_sweep_segments(struct ctx *c, const struct search_store *s,
         number = load_u64_be(bytes_u8(key) + SEGMENT_AT);
         if (!among(number, segments, count))
             TRY(search_store_remove(c, s, number));
+    }
+}
+
+int search_store_sweep_segments(struct ctx *c, const struct search_store *s,
+                                const uint64_t *segments, size_t count)
+{
+    struct edit edit = {.type = EDIT_DELETE};
+    struct write_batch batch = {.partition = s->location, .edits = &edit, .edit_count = 1};
+    struct search_store next = *s;
+    bytes end;
+
+    TRY(sweep_pieces(c, s, segments, count));
+    next.index++;
+    end = search_store_state_key(&c->arena, &next);
+    for (uint64_t number = 0;; number++) {
+        TRY(first_key(c, s, gone_key(&c->arena, s, number), end, &edit.key));
+        if (edit.key.len != KEY_PREFIX_BYTES + 16)
+            return E_OK;
+        number = load_u64_be(bytes_u8(edit.key) + SEGMENT_AT);
+        if (!among(number, segments, count))
+            TRY(wait_apply(c, s->db->engine, &batch));
     }
 }

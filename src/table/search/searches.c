@@ -3,8 +3,11 @@
 #include "base/pool.h"
 #include "base/thread.h"
 
+#include <stdio.h>
+
 #define ROUND_US 200000
 #define POOL_THREADS 2
+#define CACHE_SHARE 6 /* of --memory, for what is in memory of stored segments */
 
 struct searches {
     struct wr_db *db;
@@ -17,6 +20,7 @@ struct searches {
     bool stopping, woken;
     struct pool *pool;
     _Atomic uint64_t searches;
+    struct part_cache *cache;
 };
 
 static bool wait_round(struct searches *s, bool more)
@@ -129,6 +133,7 @@ struct searches *searches_start(struct wr_db *db, const struct searches_work *wo
 
     s->db = db;
     s->work = *work;
+    s->cache = part_cache_new(db->memory.total / CACHE_SHARE);
     pthread_mutex_init(&s->lock, NULL);
     thread_cond_init(&s->wake);
     s->pool = pool_start(
@@ -154,6 +159,11 @@ void searches_wake(struct searches *s)
     s->woken = true;
     pthread_cond_broadcast(&s->wake);
     pthread_mutex_unlock(&s->lock);
+}
+
+struct part_cache *searches_cache(struct searches *s)
+{
+    return s->cache;
 }
 
 struct pool *searches_pool(struct searches *s)
@@ -221,6 +231,7 @@ void searches_free(struct searches *s)
         s->list = x->next;
         search_index_release(x);
     }
+    part_cache_free(s->cache);
     pthread_cond_destroy(&s->wake);
     pthread_mutex_destroy(&s->lock);
     mem_free(s);
@@ -256,6 +267,45 @@ static void segment_freed(struct segment_owner *o, const struct segment *segment
     pthread_mutex_unlock(&x->lock);
 }
 
+/* segment_owner.read */
+static int segment_read(struct ctx *c, struct segment_owner *o, const struct segment *segment,
+                        uint64_t at, uint64_t len, uint8_t *to)
+{
+    struct search_index *x = PORT_CONTAINER(o, struct search_index, owner);
+
+    return search_store_read(c, &x->store, segment->id, segment->len, at, len, to);
+}
+
+uint64_t search_index_made(struct search_index *x)
+{
+    uint64_t made;
+
+    pthread_mutex_lock(&x->lock);
+    made = x->made;
+    pthread_mutex_unlock(&x->lock);
+    return made;
+}
+
+void search_index_damaged(struct search_index *x, uint64_t made, const char *text)
+{
+    pthread_mutex_lock(&x->lock);
+    if (!x->damaged && made == x->made) {
+        snprintf(x->text, sizeof(x->text), "%s", text ? text : "it is damaged");
+        x->damaged = true;
+    }
+    pthread_mutex_unlock(&x->lock);
+}
+
+void searches_range_damaged(struct searches *s, const struct key_range *range)
+{
+    if (!s)
+        return;
+    for (struct search_index *x = first_index(s); x; x = next_index(s, x))
+        if (search_store_overlaps(&x->store, range))
+            search_index_damaged(x, search_index_made(x),
+                                 "storage has found a damaged block among its segments");
+}
+
 struct view *search_index_view(struct search_index *x)
 {
     struct view *v;
@@ -277,7 +327,7 @@ static int index_new(struct ctx *c, struct wr_db *db, const struct schema_search
     ctx_init(&x->ctx, &db->clock, &db->log, NULL, 0);
     pthread_mutex_init(&x->lock, NULL);
     x->view = view_empty();
-    x->owner.freed = segment_freed;
+    x->owner = (struct segment_owner){.read = segment_read, .freed = segment_freed};
     x->hidden = of->creation_us / 1000 < db->opened_ms;
     x->phase = search_stores(db) ? SEARCH_LOADING : SEARCH_NEW;
     x->store = (struct search_store){.db = db, .index = of->number};

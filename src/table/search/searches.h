@@ -53,6 +53,8 @@ struct search_index {
     uint64_t position; /* in the change log */
     int64_t synced_us; /* changes before that time are in the view */
     bool full;         /* there is no memory for more */
+    bool damaged;      /* what is stored of it is: it is to be made again */
+    uint64_t made;     /* how often it was made again */
     bool stuck;        /* following has failed; it is tried again */
     char text[160];    /* why */
     struct search_freed *freed;
@@ -97,6 +99,19 @@ struct view *search_index_view(struct search_index *x);
 
 /* Something has changed in tables: the feed looks at once. */
 void searches_wake(struct searches *s);
+
+/* How often it was made again; asked before a view is taken. */
+uint64_t search_index_made(struct search_index *x);
+
+/* Something that is stored of it is damaged, as the text says: it is made again from the rows.
+ * `made`: of the view that showed it, which may be one of before. Any thread. */
+void search_index_damaged(struct search_index *x, uint64_t made, const char *text);
+
+/* The engine has found damage among keys of this range. */
+void searches_range_damaged(struct searches *s, const struct key_range *range);
+
+/* What of stored segments is in memory. */
+struct part_cache *searches_cache(struct searches *s);
 
 /* Threads for searches. */
 struct pool *searches_pool(struct searches *s);

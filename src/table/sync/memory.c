@@ -51,9 +51,9 @@ static uint64_t wanted(const struct memory *m, uint64_t requests)
 {
     uint64_t own = m->total / 8, most = m->total / 8 * 3, step = m->total / 16 + 1, more;
 
-    if (requests <= own)
-        return 0;
-    more = (requests - own + step - 1) / step * step;
+    more = atomic_load_explicit(&m->search, memory_order_relaxed);
+    more += requests > own ? requests - own : 0;
+    more = (more + step - 1) / step * step;
     return more < most ? more : most;
 }
 
@@ -75,6 +75,13 @@ bool memory_full(struct memory *m, struct engine *e)
         pthread_mutex_unlock(&m->lock);
     }
     return requests >= memory_of_requests(m);
+}
+
+void memory_search(struct memory *m, struct engine *e, uint64_t size)
+{
+    atomic_store_explicit(&m->search, size, memory_order_relaxed);
+    memory_full(m, e);
+    memory_give_back(m, e);
 }
 
 uint64_t memory_most(const struct memory *m)

@@ -2,10 +2,11 @@
  *
  * Of wr_options.memory_bytes a quarter is for write buffers. The engine's cache has five eighths as
  * long as requests need no more than the last eighth; as they hold more it gives way, down to a
- * quarter. When they hold a half of all, no new request begins, and batches go no further; only
- * requests for single rows may, until it is five eighths, so that who needs little is served while
- * others take much. What has begun goes on until all together hold nine sixteenths; then it ends
- * with E_BUSY where it needs more than a little, so that the rest is left to small ones. */
+ * quarter, and so it does for search indexes. When they hold a half of all, no new request begins,
+ * and batches go no further; only requests for single rows may, until it is five eighths, so that
+ * who needs little is served while others take much. What has begun goes on until all together hold
+ * nine sixteenths; then it ends with E_BUSY where it needs more than a little, so that the rest is
+ * left to small ones. */
 #ifndef TABLE_SYNC_MEMORY_H
 #define TABLE_SYNC_MEMORY_H
 
@@ -37,6 +38,7 @@ struct memory {
     void *front_arg;
     pthread_mutex_t lock;    /* of the engine's share */
     _Atomic uint64_t spared; /* what the engine was asked to do without */
+    _Atomic uint64_t search; /* what search indexes hold */
 };
 
 void memory_init(struct memory *m, const struct wr_options *o);
@@ -64,6 +66,10 @@ uint64_t memory_most(const struct memory *m);
 
 /* One request may take so much at most, even where its setting (request_memory_max) allows more. */
 uint64_t memory_of_request(const struct memory *m);
+
+/* What search indexes hold from now on; the engine's cache gives way to it. Not from a loop thread.
+ */
+void memory_search(struct memory *m, struct engine *e, uint64_t size);
 
 /* Lets the engine have again what requests do not need any more. Not from a loop thread. */
 void memory_give_back(struct memory *m, struct engine *e);

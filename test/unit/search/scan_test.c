@@ -14,6 +14,7 @@
 #undef fail /* the name is ctx.h's in this house */
 
 #include "../context.h"
+#include "stored_view.h"
 
 #define DOCUMENTS 600
 #define DOCUMENTS_MANY 9000 /* in one round of eight: segments of several windows */
@@ -149,14 +150,19 @@ static struct view *merge_some(struct view *v)
     size_t count = v->count < 2 ? 0 : 2 + (size_t)below((int)v->count - 1);
     struct view *next;
     struct segment *merged;
+    struct part_set every = part_set_all(schema);
 
     if (count > v->count)
         count = v->count;
     if (!count)
         return v;
+    for (size_t i = 0; i < v->count; i++)
+        assert_int_equal(parts_hold(&c, v->segments[i].segment, &every), 0);
     merged = segment_merge(schema, v->segments, count);
     assert_non_null(merged);
     next = view_replace(v, v->segments, count, merged);
+    for (size_t i = 0; i < v->count; i++)
+        parts_drop(v->segments[i].segment, &every);
     assert_int_equal(next->documents, v->documents);
     segment_release(merged);
     view_release(v);
@@ -490,6 +496,8 @@ static void test_scan(void **state)
 {
     const char *asked = getenv("SCAN_QUERIES");
     long queries = asked ? strtol(asked, NULL, 10) : 2000;
+    /* So little that hardly a part stays when nobody holds it. */
+    struct part_cache *cache = part_cache_new(1000);
     struct ctx keep;
 
     (void)state;
@@ -498,7 +506,7 @@ static void test_scan(void **state)
     assert_int_equal(search_schema_make(&keep, &description, &schema), 0);
     for (long done = 0; done < queries;) {
         struct view *v = view_empty();
-        int batches = 1 + below(8);
+        int batches = 1 + below(8), stored = below(3); /* of three segments, about */
 
         documents_now = below(8) ? DOCUMENTS : DOCUMENTS_MANY;
         for (int i = 0; i < documents_now; i++) {
@@ -509,6 +517,8 @@ static void test_scan(void **state)
             v = change(v, below(documents_now), 1 + below(documents_now), below(60));
             if (below(2))
                 v = merge_some(v);
+            if (below(3) < stored)
+                v = stored_view(v, schema, cache);
         }
         for (int i = 0; i < ROUND_QUERIES; i++, done++) {
             check_query(v);
@@ -516,6 +526,7 @@ static void test_scan(void **state)
         }
         view_release(v);
     }
+    part_cache_free(cache);
     ctx_release(&keep);
 }
 
@@ -524,6 +535,8 @@ static void test_vectors(void **state)
 {
     enum { DIMENSION = 5, VECTORS = 300, TOP = 7 };
     static float vectors[VECTORS][DIMENSION];
+
+    struct part_cache *cache = part_cache_new(1000);
 
     (void)state;
     rng_init(&rng, 11);
@@ -584,6 +597,8 @@ static void test_vectors(void **state)
             view_release(v);
             v = next;
         }
+        if (metric != 1)
+            v = stored_view(v, schema, cache);
         for (int i = 0; i < VECTORS / 2; i++) {
             double dot = 0, a = 0, b = 0, distance = 0;
 
@@ -620,6 +635,7 @@ static void test_vectors(void **state)
         ctx_clear(&c);
         view_release(v);
     }
+    part_cache_free(cache);
 }
 
 /* Stored bytes that were damaged are no segment. */

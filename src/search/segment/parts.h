@@ -1,0 +1,49 @@
+/* parts.h: stored segments, of which parts are in memory while somebody holds them, and as long as
+ * there is room for them afterwards: the keys, the stamps, and each field is a part.
+ *
+ * Of a segment that was built or merged all is in memory; holding its parts is nothing. Of one that
+ * was opened from its head the members that belong to a part (key_ends, keys, stamps, a column but
+ * for its stats) may be looked at only between parts_hold() and parts_drop(). */
+#ifndef SEARCH_SEGMENT_PARTS_H
+#define SEARCH_SEGMENT_PARTS_H
+
+#include "base/ctx.h"
+#include "search/segment/head.h"
+
+#define PARTS_WORDS ((SEARCH_FIELDS_MAX + PART_FIELDS + 63) / 64)
+
+struct part_set {
+    uint64_t bits[PARTS_WORDS];
+};
+
+static inline void part_set_add(struct part_set *set, size_t part)
+{
+    set->bits[part / 64] |= 1ull << part % 64;
+}
+
+/* All parts of a segment of that schema. */
+struct part_set part_set_all(const struct search_schema *s);
+
+/* What parts of stored segments take in memory. What nobody holds goes when it is needed elsewhere,
+ * the longest unused first; what is held stays, also above `bytes_max`. Any thread. */
+struct part_cache;
+struct part_cache *part_cache_new(uint64_t bytes_max);
+/* All segments that use it are gone. NULL is allowed. */
+void part_cache_free(struct part_cache *p);
+uint64_t part_cache_bytes(struct part_cache *p);
+
+/* Of a stored segment all but its parts is made from its head. `owner` and `cache` stay. NULL: the
+ * head is damaged, or of another schema. */
+struct segment *segment_open_stored(bytes head, const struct search_schema *schema, uint64_t number,
+                                    struct segment_owner *owner, struct part_cache *cache);
+
+/* Puts what an image that is in memory tells of a stored segment where it would be read to, as far
+ * as there is room. */
+void parts_fill(struct segment *s, const uint8_t *image);
+
+/* Brings parts into memory, by owner->read(). E_CORRUPT: one is damaged; or as read() says; nothing
+ * is held then. May wait for storage. */
+int parts_hold(struct ctx *c, struct segment *s, const struct part_set *set);
+void parts_drop(struct segment *s, const struct part_set *set);
+
+#endif
