@@ -97,7 +97,7 @@ stores() { # NAME
     check "$1: no table of these" refuses "does not exist" describe no
     # Behind the proxy.
     rm -f "$work/port"
-    python3 test/s3/proxy.py "$port" "$work/port" "$work/cuts" 8000000 7 >"$work/proxy.log" 2>&1 &
+    python3 test/s3/proxy.py "$port" "$work/port" "$work/cuts" 12000000 7 >"$work/proxy.log" 2>&1 &
     others+=($!)
     check "$1: a proxy that cuts" eventually test -f "$work/port"
     local direct=$AWS_ENDPOINT_URL
