@@ -21,6 +21,7 @@
 #include "table/maint/index_build.h"
 #include "table/maint/index_build_apart.h"
 #include "table/maint/index_drainer.h"
+#include "table/maint/index_local.h"
 #include "table/maint/rekey.h"
 #include "table/maint/scrub.h"
 #include "table/maint/sweep.h"
@@ -223,7 +224,7 @@ static int db_open(struct ctx *c, struct wr_db *db, const struct wr_options *o)
                                .clock = &db->clock,
                                .log = &db->log};
     struct scheduler_conf background = {background_rate, workers_busy, no_requests, db};
-    bool needs_router, needs_drainer;
+    bool needs_router, needs_drainer, needs_locals;
 
     for (size_t i = 0; i < o->engine_setting_count; i++)
         engine_options[i] =
@@ -284,6 +285,9 @@ static int db_open(struct ctx *c, struct wr_db *db, const struct wr_options *o)
     db->index_drainer = index_drainer_start(db, &needs_drainer);
     if (!db->index_drainer && needs_drainer)
         return fail(c, E_UNAVAILABLE, "The system gives no thread to keep indexes with.");
+    db->local_indexes = local_indexes_start(db, &needs_locals);
+    if (!db->local_indexes && needs_locals)
+        return fail(c, E_UNAVAILABLE, "The system gives no thread to read local indexes with.");
     if (!balancer_start(db)) /* it asks the catalog whether it is in touch */
         return fail(c, E_UNAVAILABLE, "The system gives no thread to watch partitions with.");
     db->scrubber = scrubber_start(db);
@@ -391,6 +395,7 @@ void wr_close(struct wr_db *db)
     while (atomic_load(&db->requests) > 0) /* some wait for a job */
         usleep(1000); /* at the end of a process's life a short nap does no harm */
     pool_stop(db->pool);
+    local_indexes_stop(db->local_indexes);
     index_drainer_stop(db->index_drainer);
     journal_stop(db->journal);
     catalog_stop(db->catalog); /* no more jobs of its notifications */
@@ -569,6 +574,11 @@ static void call_run(void *arg)
 {
     struct call *call = arg;
 
+    if (PORT_UNLIKELY(call->db->local_indexes != NULL) && !call->settled) {
+        call->settled = true;
+        if (local_index_waits(call->db->local_indexes, call, call_run))
+            return;
+    }
     if (start(call))
         call_finish(call);
 }

@@ -509,19 +509,6 @@ static size_t key_columns_max(const struct call *call)
     return call->internal ? WR_KEY_COLUMNS_MAX : (size_t)call->db->limits.key_columns_max;
 }
 
-#define INDEX_LOCAL 1
-
-/* Where entries follow by outbox records, those of one kind only. One that is described and not
- * kept would be noticed only when its entries are missed. */
-static int check_index_kept(struct call *call, const struct wr_index_meta *index)
-{
-    if (call->db->keeps_indexes || index->type != INDEX_LOCAL)
-        return E_OK;
-    return fail(&call->c, E_UNSUPPORTED,
-                "Index '%.*s' is not made: a server over a pool keeps no local indexes.",
-                BYTES_FMT(index->name));
-}
-
 int create_table_start(struct call *call)
 {
     const struct wr_create_table *t = &call->req->create_table;
@@ -529,14 +516,11 @@ int create_table_start(struct call *call)
     TRY(catalog_check(&call->c, call->db->catalog));
     TRY(schema_check_create(&call->c, &call->db->limits, key_columns_max(call), t));
     TRY(check_stream_kept(call, &t->stream));
-    for (size_t i = 0; i < t->index_count; i++)
-        TRY(check_index_kept(call, &t->indexes[i]));
     return op_start(call, table_op_create_table);
 }
 
 int create_index_start(struct call *call)
 {
-    TRY(check_index_kept(call, &call->req->create_index.index));
     return op_start(call, create_index);
 }
 

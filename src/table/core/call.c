@@ -80,6 +80,7 @@ struct call *call_new(struct wr_db *db, const struct wr_request *req, wr_done_fn
     call->txn = NULL;
     call->internal = false;
     call->starved = false;
+    call->settled = false;
     call->c.deadline_ms = req->deadline_ms;
     call->db = db;
     call->lease_lost = 0;

@@ -22,6 +22,7 @@ struct call {
     int64_t now_ms; /* clock_watch_ms() at the start: what expires by time uses this one reading */
     enum cost cost;
     bool internal; /* db_exec_internal() */
+    bool settled;  /* the local indexes that it reads are not behind */
     bool starved;  /* memory was refused that the request would have had without others */
     struct turn turn;
     struct pool_job job; /* goes on with go_on(go_on_arg) */

@@ -69,6 +69,7 @@ struct wr_db {
     struct index_builder *index_builder;
     struct outbox_queue *outboxes;       /* NULL: entries land with their rows */
     struct index_drainer *index_drainer; /* likewise */
+    struct local_indexes *local_indexes; /* likewise */
     struct router *router;               /* NULL: the engine is one map */
     struct scrubber *scrubber;           /* NULL: no scrub */
     struct warmer *warmer;               /* NULL: the engine keeps no files */

@@ -505,11 +505,38 @@ int index_drain_keys(struct ctx *own, struct table *t, struct drain_key *keys, s
 
 /* ---- a page ---- */
 
+/* A bound of the bucket that the walk is in. */
+static bytes drain_bound(const struct index_drain *w, struct ctx *c, bytes cols, int kind)
+{
+    struct buf b;
+
+    buf_init(&b, &c->arena, KEY_PREFIX_BYTES + cols.len);
+    key_put_prefix(&b, w->table->schema.location.id, (uint8_t)w->bucket, kind);
+    buf_put_bytes(&b, cols);
+    return buf_bytes(&b);
+}
+
+/* Is there something to do for a record as it was found? What does not look like one is read. */
+static bool drain_wants(const struct index_drain *w, struct ctx *c, const struct kv *kv)
+{
+    struct outbox o;
+    bool settled = true;
+
+    if (!beside_is(&w->table->schema.location, kv->key, BESIDE_OUTBOX))
+        return false;
+    if (w->due || outbox_decode(c, kv->value, &o)) {
+        ctx_clear(c);
+        return true;
+    }
+    for (size_t i = 0; i < o.count; i++)
+        settled &= o.indexes[i].settled;
+    return !settled || outbox_is_half_full(&o);
+}
+
 static int drain_scan(const struct index_drain *w, struct ctx *c, struct page *page)
 {
-    uint32_t id = w->table->schema.location.id;
-    struct key_range range = {key_prefix(&c->arena, id, (uint8_t)w->bucket, KIND_CHANGE),
-                              key_prefix(&c->arena, id, (uint8_t)w->bucket, KIND_CHANGE + 1)};
+    struct key_range range = {drain_bound(w, c, w->from, KIND_CHANGE),
+                              drain_bound(w, c, w->to, KIND_CHANGE + (w->to.len == 0))};
     struct scan scan = {.view = VIEW_DURABLE,
                         .ranges = &range,
                         .range_count = 1,
@@ -528,7 +555,7 @@ static int drain_items(struct index_drain *w, struct ctx *c, const struct page *
     size_t n = 0;
 
     for (size_t i = 0; i < page->count; i++)
-        if (beside_is(&w->table->schema.location, page->items[i].key, BESIDE_OUTBOX))
+        if (drain_wants(w, c, &page->items[i]))
             keys[n++].key = page->items[i].key;
     TRY(index_drain_keys(c, w->table, keys, n, w->due));
     for (size_t i = 0; i < n; i++) {

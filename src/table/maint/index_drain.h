@@ -27,11 +27,12 @@ struct drain_key {
 int index_drain_keys(struct ctx *c, struct table *t, struct drain_key *keys, size_t count,
                      uint64_t due);
 
-/* A walk over the outbox records of a table; the owner sets the first three. */
+/* A walk over the outbox records of a table; the owner sets the first ones. */
 struct index_drain {
     struct table *table; /* the base table */
     struct ctx *c;       /* for the whole walk */
-    uint64_t due;        /* as above */
+    uint64_t due;        /* as above; 0: records without anything unsettled are passed over */
+    bytes from, to;      /* encoded key columns: rows from, and before; empty: no bound */
 
     size_t bucket; /* how far it has come, */
     bytes after;   /* and behind which key there; ptr NULL: at the beginning */
