@@ -46,7 +46,7 @@ static bool look_row(void *arg, const struct wr_row *row)
         return true;
     }
     arena_init(&a, NULL, 0);
-    if (!cells_read(&a, p->table, row, &p->states[p->table][owner][id], &why))
+    if (!state_read(&a, p->table, row, &p->states[p->table][owner][id], &why))
         crash_problem(run, "%s (%lld, %lld) is torn: %s", name, (long long)bucket, (long long)id,
                       why);
     arena_release(&a);

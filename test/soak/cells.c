@@ -174,7 +174,7 @@ static void read_tags(enum table table, const struct wr_row *row, struct state *
     }
 }
 
-bool cells_read(struct arena *a, enum table table, const struct wr_row *row, struct state *out,
+bool state_read(struct arena *a, enum table table, const struct wr_row *row, struct state *out,
                 const char **why)
 {
     int64_t bucket = row->key.columns[0].value.integer, id = row->key.columns[1].value.integer;

@@ -59,7 +59,7 @@ struct wr_cell *cells_of_row(struct arena *a, enum table table, int64_t bucket, 
 
 /* Reads a row's state off its cells. False, with a reason, if it is torn or holds anything foreign.
  */
-bool cells_read(struct arena *a, enum table table, const struct wr_row *row, struct state *out,
+bool state_read(struct arena *a, enum table table, const struct wr_row *row, struct state *out,
                 const char **why);
 
 const char *cells_show(struct arena *a, const struct state *s);

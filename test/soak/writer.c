@@ -90,7 +90,7 @@ static bool check_row(struct writer *w, enum table table, int id, const struct w
     struct state seen = {0};
     const char *why = "";
 
-    if (row->key.count && !cells_read(&w->door.c.arena, table, row, &seen, &why)) {
+    if (row->key.count && !state_read(&w->door.c.arena, table, row, &seen, &why)) {
         crash_problem(w->book->run, "%s of %s (%d, %d): torn: %s", how, tables[table].name,
                       w->owner, id, why);
         return true;

@@ -72,7 +72,7 @@ struct batch_builder *drain_batch_of(struct drain_batches *all, size_t owner,
 static void apply_some(struct ctx *c, struct engine *e, struct drain_batch *items, size_t count)
 {
     struct write_batch batches[BATCHES_AT_ONCE];
-    int codes[BATCHES_AT_ONCE];
+    int codes[BATCHES_AT_ONCE] = {0};
     size_t n = 0;
 
     for (size_t i = 0; i < count; i++)
