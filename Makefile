@@ -33,7 +33,7 @@ mandir = $(prefix)/share/man
 DEPS_BUILD := gcc make pkgconf librocksdb-dev libprotobuf-c-dev \
 	protobuf-c-compiler libssl-dev libxxhash-dev zlib1g-dev libzstd-dev libpcre2-dev \
 	libcurl4-openssl-dev libjemalloc-dev libsqlite3-dev lemon libsmartcols-dev libedit-dev libmariadb-dev libicu-dev
-DEPS_TEST := libcmocka-dev clang clang-format libclang-rt-14-dev curl python3 python3-venv nodejs \
+DEPS_TEST := libcmocka-dev libfaketime clang clang-format libclang-rt-14-dev curl python3 python3-venv nodejs \
 	npm mariadb-client golang-go default-jdk-headless maven universal-ctags fiu-utils man-db tmux zsh fish
 # Without them (a system that has none), the suite `rados` says that it is skipped.
 DEPS_CEPH := ceph-mon ceph-osd ceph-common python3-rados librados-dev radosgw
@@ -181,7 +181,7 @@ $(BUILD)/test/%: test/unit/%.c $(SQL_O) $(NET_O) $(WIRE_O) $(LIB_O) $(RADOS_O) $
 unit: $(UNIT)
 
 # Larger test programs: every .c of their folder, with the library, the wire layer and the client.
-TEST_PROGRAMS := spec model index hits crash linear hostile backup io soak versions rados lucene
+TEST_PROGRAMS := spec model index hits crash linear hostile backup io soak versions rados lucene series
 TEST_O := $(WIRE_O) $(LIB_O) $(RADOS_O) $(filter-out %/main.o,$(CLI_O))
 
 define TEST_PROGRAM

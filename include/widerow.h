@@ -371,6 +371,65 @@ struct wr_rekey_result {
     int32_t percent;        /* of what is stored, about */
 };
 
+/* A series: one table for its clients, and a table a period inside (doc/data-model.md, "Series").
+ */
+enum wr_series_by {
+    WR_SERIES_BY_MONTH = 1,
+    WR_SERIES_BY_WEEK = 2, /* from Monday on, as in ISO 8601 */
+    WR_SERIES_BY_DAY = 3,
+};
+
+/* What the time column holds: of UTC in any case. */
+enum wr_series_unit {
+    WR_SERIES_TEXT = 0,    /* STRING: YYYY-MM-DD, and perhaps T or a blank and a time */
+    WR_SERIES_SECONDS = 1, /* INTEGER, since 1970-01-01 */
+    WR_SERIES_MILLISECONDS = 2,
+    WR_SERIES_MICROSECONDS = 3,
+};
+
+/* Periods age by the wall clock; the current one has age 0. */
+struct wr_series_spec {
+    enum wr_series_by by;
+    struct wr_bytes column; /* a key column; or an attribute, where the table refuses updates */
+    enum wr_series_unit unit;
+    int32_t hot;  /* so many periods take writes, the current one included; 0: all do */
+    int32_t warm; /* so many more can be read, and then they are dropped; 0: none is dropped */
+    struct wr_throughput warm_reserved; /* of each of these, in place of the table's */
+};
+
+struct wr_create_series {
+    struct wr_create_table table;
+    struct wr_series_spec series;
+};
+
+enum wr_series_action {
+    WR_SERIES_AGE = 1,    /* `spec`: hot, warm and warm_reserved from now on */
+    WR_SERIES_FREEZE = 2, /* periods up to `period` take no writes any more */
+    WR_SERIES_DROP = 3,   /* periods up to `period`, which must be frozen, go with their rows */
+};
+
+struct wr_change_series {
+    struct wr_bytes table;
+    enum wr_series_action action;
+    struct wr_series_spec spec;
+    struct wr_bytes period; /* 2025-03, 2025-W11 or 2025-03-14 */
+};
+
+struct wr_series_period {
+    struct wr_bytes name;
+    bool frozen;
+    int64_t creation_us;
+    uint64_t stored_bytes; /* about, on disk */
+};
+
+struct wr_series_result {
+    struct wr_series_spec spec;
+    struct wr_bytes frozen;                 /* the last period that takes no writes; empty: none */
+    struct wr_bytes dropped;                /* the last one that was dropped; empty: none */
+    const struct wr_series_period *periods; /* the oldest first */
+    size_t count;
+};
+
 struct wr_list_table {
     char unused;
 };
@@ -1081,6 +1140,9 @@ enum wr_op {
     WR_OP_SEARCH = 47,                  /* search, answered with search */
     WR_OP_COMPUTE_SPLITS = 48,          /* compute_splits, answered with search_splits */
     WR_OP_PARALLEL_SCAN = 49,           /* parallel_scan, answered with scan */
+    WR_OP_CREATE_SERIES = 50,           /* create_series, answered with none */
+    WR_OP_DESCRIBE_SERIES = 51,         /* describe_series, answered with series */
+    WR_OP_CHANGE_SERIES = 52,           /* change_series, answered with series */
     WR_OP_COUNT
 };
 
@@ -1147,6 +1209,9 @@ struct wr_request {
         struct wr_search search;
         struct wr_compute_splits compute_splits;
         struct wr_parallel_scan parallel_scan;
+        struct wr_create_series create_series;
+        struct wr_table_name describe_series;
+        struct wr_change_series change_series;
     };
 };
 
@@ -1204,6 +1269,9 @@ enum wr_size {
     WR_SIZE_SEARCH = WR_SIZE_OF(search),
     WR_SIZE_COMPUTE_SPLITS = WR_SIZE_OF(compute_splits),
     WR_SIZE_PARALLEL_SCAN = WR_SIZE_OF(parallel_scan),
+    WR_SIZE_CREATE_SERIES = WR_SIZE_OF(create_series),
+    WR_SIZE_DESCRIBE_SERIES = WR_SIZE_OF(describe_series),
+    WR_SIZE_CHANGE_SERIES = WR_SIZE_OF(change_series),
 };
 
 /* The first members of a request in C: {WR_REQUEST(GET_ROW), .instance = ...}. */
@@ -1309,6 +1377,7 @@ struct wr_reply {
         struct wr_search_result search;
         struct wr_search_splits search_splits;
         struct wr_scan_result scan;
+        struct wr_series_result series;
     };
 };
 

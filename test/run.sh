@@ -235,6 +235,7 @@ suite model-txns-rocks $([ "$nightly" ] && echo 2400 || echo 90) "$BUILD/test/mo
 suite linear $([ "$nightly" ] && echo 1200 || echo 150) test/linear/run.sh
 suite cell 240 test/cell/run.sh
 suite sql 150 test/sql/run.sh
+suite series $([ "$nightly" ] && echo 900 || echo 240) test/series/run.sh
 suite backup $([ "$nightly" ] && echo 240 || echo 90) test/backup/run.sh
 once security 60 test/security/run.sh
 once install 60 test/install/run.sh

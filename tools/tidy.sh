@@ -46,6 +46,7 @@ table/changelog:base/|engine/engine\.h|table/(changelog|stream|sync|catalog|core
 table/stream:base/|engine/engine\.h|table/(stream|index|catalog|core|model|sync)/|widerow\.h
 table/tunnel:base/|table/(tunnel|stream|catalog|core|model|sync)/|widerow\.h
 search:base/|search/|widerow\.h|widerow_search\.h
+table/series:base/|table/(series|catalog|core|model|sync)/|widerow\.h
 table/search:base/|search/|table/(search|changelog|catalog|core|model|sync)/|widerow\.h
 table/index:base/|table/(index|core|model|sync)/
 table/blob:base/|table/(blob|catalog|core|model|sync)/

@@ -1,10 +1,9 @@
 /* cmd_create.c: `widerow create`: a new table, with a key layout if one is asked for. */
+#include "cli/column_words.h"
 #include "cli/command.h"
 #include "cli/console/type_name.h"
 #include "cli/console/value.h"
 #include "cli/transfer/plan.h"
-
-#define DEFINED_MAX 256
 
 struct create_options {
     const char *key;
@@ -45,88 +44,12 @@ static void create_defaults(void *options)
     ((struct create_options *)options)->versions = 1;
 }
 
-/* Cuts off what stands in front of `mark`; `list` ptr NULL: that was the last. */
-static bytes next_part(bytes *list, char mark)
-{
-    const char *at = list->len ? memchr(list->ptr, mark, list->len) : NULL;
-    bytes part = *list;
-
-    *list = BYTES_NONE;
-    if (!at)
-        return part;
-    *list = bytes_skip(part, (size_t)(at - (const char *)part.ptr) + 1);
-    part.len = (size_t)(at - (const char *)part.ptr);
-    return part;
-}
-
-/* NAME:TYPE; *rest is what stands behind. */
-static int parse_column(struct ctx *c, bytes word, bytes *name, enum wr_type *type, bytes *rest)
-{
-    bytes whole = word;
-
-    *name = next_part(&word, ':');
-    if (!name->len || !word.ptr)
-        return fail(c, E_PARAMETER, "'%.*s' is no column: NAME:TYPE is wanted", BYTES_FMT(whole));
-    if (!type_parse(next_part(&word, ':'), type))
-        return fail(c, E_PARAMETER,
-                    "the type of column '%.*s' is none of integer, string, binary, double and "
-                    "boolean",
-                    BYTES_FMT(*name));
-    *rest = word;
-    return 0;
-}
-
-static int parse_key(struct ctx *c, const char *text, struct wr_key_schema *key, size_t *count)
-{
-    bytes list = bytes_str(text);
-
-    while (list.ptr) {
-        bytes word = next_part(&list, ',');
-        struct wr_key_schema *k = &key[*count];
-
-        if ((*count)++ == WR_KEY_COLUMNS_MAX)
-            return fail(c, E_PARAMETER, "a key has at most %d columns", WR_KEY_COLUMNS_MAX);
-        TRY(parse_column(c, word, &k->name, &k->type, &word));
-        if (k->type == WR_DOUBLE || k->type == WR_BOOLEAN)
-            return fail(c, E_PARAMETER,
-                        "the type of key column '%.*s' is none of integer, string and binary",
-                        BYTES_FMT(k->name));
-        while (word.ptr) {
-            bytes flag = next_part(&word, ':');
-
-            if (bytes_equal(flag, BYTES_LIT("desc")))
-                k->descending = true;
-            else if (bytes_equal(flag, BYTES_LIT("auto")))
-                k->auto_increment = true;
-            else
-                return fail(c, E_PARAMETER, "behind a key column's type stands desc or auto");
-        }
-    }
-    return 0;
-}
-
-static int parse_defined(struct ctx *c, const char *text, struct wr_defined_column *columns,
-                         size_t *count)
-{
-    bytes list = text ? bytes_str(text) : BYTES_NONE, rest;
-
-    while (list.ptr) {
-        bytes word = next_part(&list, ',');
-        struct wr_defined_column *d = &columns[*count];
-
-        if ((*count)++ == DEFINED_MAX)
-            return fail(c, E_PARAMETER, "more than %d columns", DEFINED_MAX);
-        TRY(parse_column(c, word, &d->name, &d->type, &rest));
-    }
-    return 0;
-}
-
 static size_t count_parts(bytes list)
 {
     size_t n = 0;
 
     for (; list.ptr; n++)
-        next_part(&list, ',');
+        words_next(&list, ',');
     return n;
 }
 
@@ -138,7 +61,7 @@ static int parse_splits(struct ctx *c, const char *text, struct wr_create_table 
     struct wr_partition_range *p = ARENA_ARRAY(&c->arena, struct wr_partition_range, count);
 
     for (size_t i = 0; i + 1 < count; i++) {
-        bytes word = next_part(&list, ',');
+        bytes word = words_next(&list, ',');
 
         if (!value_of_text(word, t->key[0].type, &p[i].end))
             return fail(c, E_PARAMETER, "--splits: '%.*s' is no value of key column '%.*s' (%s)",
@@ -159,7 +82,7 @@ static int create(struct ctx *c, struct client *cl, struct cli *cli, void *optio
     const struct create_options *o = options;
     struct wr_key_schema key[WR_KEY_COLUMNS_MAX + 1] = {0};
     struct wr_defined_column *defined =
-        ARENA_ARRAY(&c->arena, struct wr_defined_column, DEFINED_MAX + 1);
+        ARENA_ARRAY(&c->arena, struct wr_defined_column, COLUMN_WORDS_MAX + 1);
     struct wr_request request = {
         .op = WR_OP_CREATE_TABLE,
         .create_table = {.table = bytes_str(cli->argv[0]),
@@ -179,8 +102,8 @@ static int create(struct ctx *c, struct client *cl, struct cli *cli, void *optio
         return fail(c, E_PARAMETER,
                     "--key says which columns are the key, as in "
                     "--key 'user:string,at:integer'");
-    TRY(parse_key(c, o->key, key, &t->key_count));
-    TRY(parse_defined(c, o->columns, defined, &t->defined_count));
+    TRY(column_words_key(c, o->key, key, &t->key_count));
+    TRY(column_words_defined(c, o->columns, defined, &t->defined_count));
     TRY(parse_splits(c, o->splits, t));
     code = client_exec(c, cl, &request, &reply);
     if (code != WR_E_EXIST || !o->if_missing)

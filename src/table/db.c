@@ -24,12 +24,14 @@
 #include "table/maint/index_local.h"
 #include "table/maint/rekey.h"
 #include "table/maint/scrub.h"
+#include "table/maint/series_age.h"
 #include "table/maint/sweep.h"
 #include "table/maint/warm.h"
 #include "table/model/name.h"
 #include "table/model/op_info.h"
 #include "table/search/search_feed.h"
 #include "table/search/search_merge.h"
+#include "table/series/series_call.h"
 #include "table/stats/sampler.h"
 #include "table/stream/stream_observer.h"
 #include "table/stream/stream_carrier.h"
@@ -307,6 +309,8 @@ static int db_open(struct ctx *c, struct wr_db *db, const struct wr_options *o)
         if (!db->carrier)
             return fail(c, E_UNAVAILABLE, "The system gives no thread to carry records with.");
     }
+    if (engine_one_key_space(db->engine) && !series_age_start(db))
+        return fail(c, E_UNAVAILABLE, "The system gives no thread to age series with.");
     return E_OK;
 }
 
@@ -569,6 +573,8 @@ static int start(struct call *call)
                                                  : fail_code(&call->c, E_UNSUPPORTED);
 }
 
+static void call_again(struct call *call);
+
 /* Runs it; where that is. */
 static void call_run(void *arg)
 {
@@ -579,8 +585,17 @@ static void call_run(void *arg)
         if (local_index_waits(call->db->local_indexes, call, call_run))
             return;
     }
-    if (start(call))
-        call_finish(call);
+    if (start(call)) {
+        if (PORT_UNLIKELY(call->diverted))
+            series_call(call, call_again);
+        else
+            call_finish(call);
+    }
+}
+
+static void call_again(struct call *call)
+{
+    call_run(call);
 }
 
 /* True: it begins on a worker instead of here. */

@@ -288,17 +288,16 @@ static void remember_table(struct script *s, const struct wr_create_table *t)
         remember_index(s, t->key, t->key_count, &t->indexes[i]);
 }
 
-static void parse_create(struct cursor *p, struct wr_request *out)
+/* With `series`, its table. */
+static void parse_create(struct cursor *p, struct wr_create_table *t, struct wr_series_spec *series)
 {
-    struct wr_create_table *t = &out->create_table;
-
-    out->op = WR_OP_CREATE_TABLE;
     t->table = parse_name(p);
     t->options = (struct wr_table_options){
         .given = WR_HAS_TTL | WR_HAS_MAX_VERSIONS, .ttl_s = -1, .max_versions = 1};
     t->reserved = (struct wr_throughput){.has_read = true, .has_write = true};
     while (p->at->kind != TOKEN_END && !token_is(p->at, "->")) {
-        if (parse_option(p, &t->options) || parse_reserved(p, &t->reserved))
+        if (parse_option(p, &t->options) || parse_reserved(p, &t->reserved) ||
+            (series && parse_series_option(p, series)))
             continue;
         if (take_option(p, "key"))
             parse_key_schema(p, &t->key, &t->key_count);
@@ -497,10 +496,14 @@ bool parse_request(struct cursor *p, struct wr_request *out)
     memset(out, 0, sizeof(*out));
     out->instance = BYTES_LIT("spec");
     if (parse_stream_request(p, out) || parse_tunnel_request(p, out) ||
-        parse_search_request(p, out))
+        parse_search_request(p, out) || parse_series_request(p, out))
         return true;
     if (take(p, "table")) {
-        parse_create(p, out);
+        out->op = WR_OP_CREATE_TABLE;
+        parse_create(p, &out->create_table, NULL);
+    } else if (take(p, "series")) {
+        out->op = WR_OP_CREATE_SERIES;
+        parse_create(p, &out->create_series.table, &out->create_series.series);
     } else if (take(p, "alter")) {
         parse_update(p, out);
     } else if (take(p, "list")) {

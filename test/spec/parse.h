@@ -21,6 +21,10 @@ bytes parse_text(struct cursor *p);
 /* The table that an id names, or the id, which then names none. */
 bytes table_of(bytes id);
 
+/* Requests about series, and what a series has besides a table. */
+bool parse_series_request(struct cursor *p, struct wr_request *out);
+bool parse_series_option(struct cursor *p, struct wr_series_spec *out);
+
 /* Requests of tunnels. */
 bool parse_tunnel_request(struct cursor *p, struct wr_request *out);
 

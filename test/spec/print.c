@@ -761,6 +761,24 @@ static bool has_punct(const struct tokens *t, const char *what)
     return false;
 }
 
+static void put_series(struct printer *p, const struct wr_series_result *s)
+{
+    static const char *const by[] = {"", "month", "week", "day"};
+
+    put(p, "series by=%s column=%.*s hot=%d warm=%d frozen=", by[s->spec.by & 3],
+        BYTES_FMT(s->spec.column), (int)s->spec.hot, (int)s->spec.warm);
+    put_quoted(p, s->frozen);
+    put(p, " dropped=");
+    put_quoted(p, s->dropped);
+    put(p, " periods=(");
+    for (size_t i = 0; i < s->count; i++) {
+        put(p, i ? " " : "");
+        put_quoted(p, s->periods[i].name);
+        put(p, s->periods[i].frozen ? " frozen" : "");
+    }
+    put(p, ")");
+}
+
 static void put_success(struct printer *p, const struct wr_request *req, const struct wr_reply *r,
                         bool brief)
 {
@@ -776,6 +794,13 @@ static void put_success(struct printer *p, const struct wr_request *req, const s
             put(p, "ok");
         else
             put_description(p, &r->description);
+        return;
+    case WR_OP_DESCRIBE_SERIES:
+    case WR_OP_CHANGE_SERIES:
+        if (brief)
+            put(p, "ok");
+        else
+            put_series(p, &r->series);
         return;
     case WR_OP_REKEY_TABLE:
         put(p, brief ? "ok" : "table layout=");

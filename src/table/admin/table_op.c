@@ -1,6 +1,9 @@
 /* table_op.c: the operations of clients on tables, from CreateTable to RekeyTable: each a
  * transaction on the catalog (catalog_txn.h). */
+#include "table/admin/table_op.h"
+
 #include "table/catalog/catalog_index.h"
+#include "table/catalog/catalog_series.h"
 #include "table/catalog/route.h"
 
 #include "base/invariant.h"
@@ -10,26 +13,23 @@
 #include "table/maint/rekey.h"
 #include "table/model/index_rule.h"
 #include "table/model/op_info.h"
+#include "table/model/series_place.h"
 
 #include <inttypes.h>
 
 #define CLOSE_MAX 512 /* partitions of a dropped table that are closed while its client waits */
 
-/* What an operation makes of the table that there is, x->now: the decision of its transaction. */
-typedef int table_decide(struct catalog_txn *x, struct call *call);
-
 struct table_call {
     struct catalog_txn txn;
     struct call *call;
-    table_decide *decide;
+    const struct table_op *op;
     struct job job;         /* a dropped table's partitions are closed */
     struct table *coming;   /* with an index that is not followed yet */
     struct route_wait wait; /* until an index that was made is followed */
     int64_t coming_since_ms;
 };
 
-/* May the instance have so many tables more? */
-static int check_quota(struct catalog_txn *x, size_t more)
+int table_op_check_quota(struct catalog_txn *x, size_t more)
 {
     int max = (int)x->db->limits.tables_per_instance_max;
     bytes *names;
@@ -61,7 +61,7 @@ static int table_op_create_table(struct catalog_txn *x, struct call *call)
     x->notify_ms = CATALOG_FRESH_NOTIFY_MS;
     if (x->now)
         return fail_code(x->c, E_EXIST);
-    TRY(check_quota(x, 1 + t->index_count));
+    TRY(table_op_check_quota(x, 1 + t->index_count));
     id = catalog_txn_ids(x, 1 + (uint32_t)t->index_count + stream);
     s = schema_from_create(x->c, id, x->instance, t);
     if (stream)
@@ -82,7 +82,7 @@ static int create_index(struct catalog_txn *x, struct call *call)
     TRY(index_check_count(x->c, &x->db->limits, s.d.index_count + 1));
     TRY(index_check_options(x->c, &s.d.options));
     TRY(index_check(x->c, &x->db->limits, &s.d, &create->index));
-    TRY(check_quota(x, 1));
+    TRY(table_op_check_quota(x, 1));
     TRY(catalog_index_add(x, &s, &create->index, catalog_txn_ids(x, 1),
                           create->include_base_data ? INDEX_BUILT : INDEX_OF_LATER_WRITES));
     return catalog_txn_put(x, &s);
@@ -116,6 +116,7 @@ static int delete_table(struct catalog_txn *x, struct call *call)
     catalog_txn_drop(x);
     catalog_drop_rows(&x->builder, x->db, &x->now->schema);
     catalog_index_drop_all(x);
+    catalog_series_drop_all(x);
     if (dropped_partitions(x) <= CLOSE_MAX)
         x->notify_ms = CATALOG_FRESH_NOTIFY_MS;
     return E_OK;
@@ -207,6 +208,18 @@ static int check_no_tunnel(struct catalog_txn *x)
     return E_OK;
 }
 
+/* What a series is made without it does not get later. */
+static int check_series_stays(struct catalog_txn *x, const struct schema *s)
+{
+    if (s->d.stream.enable)
+        return fail(x->c, E_UNSUPPORTED, "Series '%.*s' has no stream.", BYTES_FMT(x->name));
+    if (s->d.options.allow_update && series_by_attribute(s))
+        return fail(x->c, E_PARAMETER,
+                    "Series '%.*s' has its time in an attribute, and so no updates.",
+                    BYTES_FMT(x->name));
+    return E_OK;
+}
+
 static int update_table(struct catalog_txn *x, struct call *call)
 {
     struct schema *s;
@@ -221,6 +234,10 @@ static int update_table(struct catalog_txn *x, struct call *call)
         stream_follow(x, s);
     if (call->req->update_table.has_options)
         TRY(catalog_index_follow(x, s));
+    if (s->series.spec.by) {
+        TRY(check_series_stays(x, s));
+        TRY(catalog_series_follow(x, s));
+    }
     return catalog_txn_put(x, s);
 }
 
@@ -231,6 +248,7 @@ static int add_defined_column(struct catalog_txn *x, struct call *call)
     TRY(check_not_index(x, "its columns were given when it was created"));
     TRY(schema_add_defined(x->c, &x->db->limits, &x->now->schema, &call->req->add_defined_column,
                            &s));
+    TRY(catalog_series_follow(x, s));
     return catalog_txn_put(x, s);
 }
 
@@ -240,6 +258,7 @@ static int delete_defined_column(struct catalog_txn *x, struct call *call)
 
     TRY(check_not_index(x, "its columns were given when it was created"));
     TRY(schema_delete_defined(x->c, &x->now->schema, &call->req->delete_defined_column, &s));
+    TRY(catalog_series_follow(x, s));
     return catalog_txn_put(x, s);
 }
 
@@ -254,10 +273,12 @@ static int op_decide(struct catalog_txn *x)
     if (!x->tries)
         TRY(catalog_txn_check_rate(x, op->call->now_ms));
     TRY(catalog_refusal(x->c, x->db->catalog, x->instance, x->name));
-    if (!x->now && op->decide != table_op_create_table)
+    if (!x->now && !op->op->makes)
         return fail_code(x->c, E_NOT_EXIST);
+    if (x->now && !op->op->serves_series && !op->op->makes)
+        TRY(catalog_check_one(x->c, x->now));
     x->notify_ms = ENGINE_PUBLISH_MS;
-    return op->decide(x, op->call);
+    return op->op->decide(x, op->call);
 }
 
 /* Where partitions are more than ranges, they are made before anybody can know of them. What a
@@ -284,6 +305,16 @@ static int op_make(struct catalog_txn *x)
     return E_OK;
 }
 
+void table_op_describe(struct call *call, const struct table *t)
+{
+    catalog_describe(&call->c, t, &call->reply.description);
+}
+
+static void describe_rekey(struct call *call, const struct table *t)
+{
+    rekey_describe(call, &t->schema);
+}
+
 static void op_end(struct table_call *op, int code)
 {
     struct call *call = op->call;
@@ -292,10 +323,8 @@ static void op_end(struct table_call *op, int code)
     invariant(op->txn.state == CATALOG_TXN_ENDED);
     if (code)
         fail_code(&call->c, code);
-    else if (next && call->req->op == WR_OP_REKEY_TABLE)
-        rekey_describe(call, &next->schema);
     else if (next)
-        catalog_describe(&call->c, next, &call->reply.description);
+        op->op->describe(call, next);
     if (call->req->op == WR_OP_CREATE_INDEX)
         index_builder_wake(call->db->index_builder);
     catalog_txn_release(&op->txn);
@@ -355,7 +384,7 @@ static bool wait_for_coming(struct table_call *op)
 {
     struct table *t;
 
-    if (op->decide != create_index || op->call->req->create_index.include_base_data)
+    if (op->op->decide != create_index || op->call->req->create_index.include_base_data)
         return false;
     t = index_comes(op);
     if (!t)
@@ -417,8 +446,7 @@ static void table_op_done(struct catalog_txn *x, int code)
     }
 }
 
-/* The table that the request names, also one that is unloaded. */
-static int find_table(struct call *call, struct table **t)
+int table_op_find(struct call *call, struct table **t)
 {
     bytes name = request_table(call->req);
 
@@ -431,7 +459,7 @@ int describe_table_start(struct call *call)
     struct table *t;
 
     TRY(catalog_check(&call->c, call->db->catalog));
-    TRY(find_table(call, &t));
+    TRY(table_op_find(call, &t));
     catalog_describe(&call->c, t, &call->reply.description);
     table_release(t);
     call_finish(call);
@@ -482,14 +510,14 @@ int list_table_start(struct call *call)
     return E_OK;
 }
 
-static int op_start(struct call *call, table_decide *decide)
+int table_op_start(struct call *call, const struct table_op *what)
 {
     struct table_call *op;
 
     TRY(catalog_check(&call->c, call->db->catalog));
     op = ARENA_NEW(&call->c.arena, struct table_call);
     op->call = call;
-    op->decide = decide;
+    op->op = what;
     op->txn = (struct catalog_txn){.db = call->db,
                                    .c = &call->c,
                                    .instance = call->req->instance,
@@ -497,66 +525,94 @@ static int op_start(struct call *call, table_decide *decide)
                                    .decide = op_decide,
                                    .confirms = true,
                                    .done = table_op_done};
-    if ((decide == table_op_create_table || decide == create_index) &&
-        !engine_one_key_space(call->db->engine))
+    if (what->makes_partitions && !engine_one_key_space(call->db->engine))
         op->txn.make = op_make;
     catalog_txn_begin(&op->txn);
     return E_OK;
 }
 
-static size_t key_columns_max(const struct call *call)
+size_t table_op_key_columns(const struct call *call)
 {
     return call->internal ? WR_KEY_COLUMNS_MAX : (size_t)call->db->limits.key_columns_max;
 }
+
+static const struct table_op op_of_create_table = {.decide = table_op_create_table,
+                                                   .describe = table_op_describe,
+                                                   .makes = true,
+                                                   .makes_partitions = true};
 
 int create_table_start(struct call *call)
 {
     const struct wr_create_table *t = &call->req->create_table;
 
     TRY(catalog_check(&call->c, call->db->catalog));
-    TRY(schema_check_create(&call->c, &call->db->limits, key_columns_max(call), t));
+    TRY(schema_check_create(&call->c, &call->db->limits, table_op_key_columns(call), t));
     TRY(check_stream_kept(call, &t->stream));
-    return op_start(call, table_op_create_table);
+    return table_op_start(call, &op_of_create_table);
 }
+
+static const struct table_op op_of_create_index = {
+    .decide = create_index, .describe = table_op_describe, .makes_partitions = true};
 
 int create_index_start(struct call *call)
 {
-    return op_start(call, create_index);
+    return table_op_start(call, &op_of_create_index);
 }
+
+static const struct table_op op_of_drop_index = {.decide = drop_index,
+                                                 .describe = table_op_describe};
 
 int drop_index_start(struct call *call)
 {
-    return op_start(call, drop_index);
+    return table_op_start(call, &op_of_drop_index);
 }
+
+static const struct table_op op_of_update_table = {
+    .decide = update_table, .describe = table_op_describe, .serves_series = true};
 
 int update_table_start(struct call *call)
 {
-    return op_start(call, update_table);
+    return table_op_start(call, &op_of_update_table);
 }
+
+static const struct table_op op_of_delete_table = {
+    .decide = delete_table, .describe = table_op_describe, .serves_series = true};
 
 int delete_table_start(struct call *call)
 {
-    return op_start(call, delete_table);
+    return table_op_start(call, &op_of_delete_table);
 }
+
+static const struct table_op op_of_load_table = {
+    .decide = load_table, .describe = table_op_describe, .serves_series = true};
 
 int load_table_start(struct call *call)
 {
-    return op_start(call, load_table);
+    return table_op_start(call, &op_of_load_table);
 }
+
+static const struct table_op op_of_unload_table = {
+    .decide = unload_table, .describe = table_op_describe, .serves_series = true};
 
 int unload_table_start(struct call *call)
 {
-    return op_start(call, unload_table);
+    return table_op_start(call, &op_of_unload_table);
 }
+
+static const struct table_op op_of_add_defined_column = {
+    .decide = add_defined_column, .describe = table_op_describe, .serves_series = true};
 
 int add_defined_column_start(struct call *call)
 {
-    return op_start(call, add_defined_column);
+    return table_op_start(call, &op_of_add_defined_column);
 }
+
+static const struct table_op op_of_delete_defined_column = {
+    .decide = delete_defined_column, .describe = table_op_describe, .serves_series = true};
 
 int delete_defined_column_start(struct call *call)
 {
-    return op_start(call, delete_defined_column);
+    return table_op_start(call, &op_of_delete_defined_column);
 }
 
 static int rekey_status(struct call *call)
@@ -564,15 +620,19 @@ static int rekey_status(struct call *call)
     struct table *t;
 
     TRY(catalog_check(&call->c, call->db->catalog));
-    TRY(find_table(call, &t));
+    TRY(table_op_find(call, &t));
     rekey_describe(call, &t->schema);
     table_release(t);
     call_finish(call);
     return E_OK;
 }
 
+static const struct table_op op_of_rekey_table = {.decide = rekey_table,
+                                                  .describe = describe_rekey};
+
 int rekey_table_start(struct call *call)
 {
-    return call->req->rekey_table.action == WR_REKEY_STATUS ? rekey_status(call)
-                                                            : op_start(call, rekey_table);
+    return call->req->rekey_table.action == WR_REKEY_STATUS
+               ? rekey_status(call)
+               : table_op_start(call, &op_of_rekey_table);
 }

@@ -143,7 +143,7 @@ int stream_find_row(struct ctx *c, struct wr_db *db, bytes instance, bytes table
     struct buf b;
     int code;
 
-    TRY(catalog_find(c, db->catalog, instance, table_name, table));
+    TRY(catalog_find_one(c, db->catalog, instance, table_name, table));
     d = &(*table)->schema.d;
     code = key_check(c, &db->limits, d->key, d->key_count, key, KEY_READ);
     for (size_t i = 0; !code && i < d->key_count; i++)

@@ -40,6 +40,12 @@ void catalog_close(struct catalog *cat);
 /* A reference to the table, or E_NOT_EXIST. `name` was checked. */
 int catalog_find(struct ctx *c, struct catalog *cat, bytes instance, bytes name,
                  struct table **out);
+/* E_UNSUPPORTED, if the table is a series, which not all that is done with tables can be done with.
+ */
+int catalog_check_one(struct ctx *c, const struct table *t);
+/* catalog_find() of a table that is no series. */
+int catalog_find_one(struct ctx *c, struct catalog *cat, bytes instance, bytes name,
+                     struct table **out);
 /* The failure of a look for a table that is not cached: why it is refused, E_NOT_EXIST, or
  * E_UNAVAILABLE while another process may have made it without our knowledge. */
 int catalog_missing(struct ctx *c, struct catalog *cat, bytes instance, bytes name);
@@ -55,7 +61,8 @@ int catalog_describe(struct ctx *c, const struct table *t, struct wr_table_descr
 struct table *table_ref(struct table *t);
 void table_release(struct table *t);
 
-/* Names of one instance's tables, sorted, in the arena. */
+/* Names of one instance's tables as clients know them, sorted, in the arena: those of a series'
+ * periods are not among them. */
 size_t catalog_list(struct catalog *cat, struct arena *a, bytes instance, bytes **names);
 
 /* All tables, referenced, in the arena: for the sweeper. */

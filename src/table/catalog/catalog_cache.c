@@ -327,7 +327,7 @@ size_t catalog_list(struct catalog *cat, struct arena *a, bytes instance, bytes 
 
     *names = ARENA_ARRAY(a, bytes, all + refused);
     for (size_t i = 0; i < all; i++) {
-        if (bytes_equal(tables[i]->schema.instance, instance))
+        if (bytes_equal(tables[i]->schema.instance, instance) && !tables[i]->schema.period.series)
             (*names)[n++] = arena_copy(a, tables[i]->schema.d.table);
         table_release(tables[i]);
     }

@@ -3,6 +3,7 @@
 #include "table/catalog/catalog_own.h"
 
 #include "table/core/call.h"
+#include "table/core/call_series.h"
 
 static void catalog_free(struct catalog *cat)
 {
@@ -77,6 +78,25 @@ int catalog_find(struct ctx *c, struct catalog *cat, bytes instance, bytes name,
     return E_OK;
 }
 
+int catalog_check_one(struct ctx *c, const struct table *t)
+{
+    if (PORT_LIKELY(!t->schema.series.spec.by))
+        return E_OK;
+    return fail(c, E_UNSUPPORTED, "Table '%.*s' is a series, which this operation does not serve.",
+                BYTES_FMT(t->schema.d.table));
+}
+
+int catalog_find_one(struct ctx *c, struct catalog *cat, bytes instance, bytes name,
+                     struct table **out)
+{
+    TRY(catalog_find(c, cat, instance, name, out));
+    if (!catalog_check_one(c, *out))
+        return E_OK;
+    table_release(*out);
+    *out = NULL;
+    return c->code;
+}
+
 int catalog_check_use(struct ctx *c, const struct table *t, bool writes)
 {
     const struct index_base *base = &t->schema.base;
@@ -90,11 +110,31 @@ int catalog_check_use(struct ctx *c, const struct table *t, bool writes)
     return E_OK;
 }
 
+/* The operation begins anew when it is known which of the series' tables it needs. */
+static int call_divert(struct call *call, struct table **series)
+{
+    catalog_check_one(&call->c, *series);
+    table_release(*series);
+    *series = NULL;
+    call->diverted = true;
+    return call->c.code;
+}
+
 int call_open_table(struct call *call, bytes name, struct table **out)
 {
     enum wr_op_class class = wr_op_class(call->req->op);
+    struct call_series *series;
 
+    if (PORT_UNLIKELY(call->series != NULL)) {
+        series = call_series_named(call->series, name);
+        if (series) {
+            *out = table_ref(series->series);
+            return E_OK;
+        }
+    }
     TRY(catalog_find(&call->c, call->db->catalog, call->req->instance, name, out));
+    if (PORT_UNLIKELY((*out)->schema.series.spec.by))
+        return call_divert(call, out);
     if (class != WR_CLASS_READ && class != WR_CLASS_WRITE)
         return E_OK;
     if (catalog_check_use(&call->c, *out, class == WR_CLASS_WRITE)) {

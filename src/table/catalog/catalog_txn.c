@@ -165,9 +165,18 @@ static bool keeps_more(const struct schema *next, const struct schema *now)
            (next->change_log && next->change_log != now->change_log);
 }
 
+/* The table of a period takes no writes any more: those under way are refused. */
+static void overtake_others(const struct catalog_txn *x)
+{
+    for (struct catalog_txn_other *o = x->others; o; o = o->before)
+        if (o->now && o->next && o->next->schema.period.frozen && !o->now->schema.period.frozen)
+            catalog_overtake(x->db->catalog, o->next);
+}
+
 /* An index is there before its table says so, and longer. */
 static void txn_publish(const struct catalog_txn *x)
 {
+    overtake_others(x);
     txn_publish_others(x, false);
     if (x->now && x->next && keeps_more(&x->next->schema, &x->now->schema))
         catalog_overtake(x->db->catalog, x->next);

@@ -50,7 +50,7 @@ static int stage_check(struct ctx *c, struct wr_db *db, const struct wr_request 
     int code;
 
     TRY(change_check_alone(c, db_limits(db), change, false));
-    TRY(catalog_find(c, db->catalog, req->instance, change->table, &t));
+    TRY(catalog_find_one(c, db->catalog, req->instance, change->table, &t));
     code = change_check_table(c, &db->limits, t, change, false);
     table_release(t);
     return code;

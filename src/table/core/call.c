@@ -81,6 +81,9 @@ struct call *call_new(struct wr_db *db, const struct wr_request *req, wr_done_fn
     call->internal = false;
     call->starved = false;
     call->settled = false;
+    call->diverted = false;
+    call->series = NULL;
+    call->at_end = NULL;
     call->c.deadline_ms = req->deadline_ms;
     call->db = db;
     call->lease_lost = 0;
@@ -107,6 +110,8 @@ void call_finish(struct call *call)
 {
     struct wr_db *db = call->db;
 
+    if (PORT_UNLIKELY(call->at_end != NULL))
+        call->at_end(call);
     call->reply.memory = call->c.arena.used;
     call_blame(call);
     if (call->c.code) {

@@ -6,6 +6,7 @@
 #include "table/core/db.h"
 #include "table/model/cost.h"
 
+struct call_series;
 struct txn;
 
 /* Its context owns the reply and everything behind it. */
@@ -24,6 +25,9 @@ struct call {
     bool internal; /* db_exec_internal() */
     bool settled;  /* the local indexes that it reads are not behind */
     bool starved;  /* memory was refused that the request would have had without others */
+    bool diverted; /* it names a series that is not among `series`: it begins anew with it there */
+    struct call_series *series;        /* that it works on (call_series.h); NULL: none */
+    void (*at_end)(struct call *call); /* lets go of what it holds; NULL: of nothing */
     struct turn turn;
     struct pool_job job; /* goes on with go_on(go_on_arg) */
     void (*go_on)(void *arg);

@@ -131,8 +131,7 @@ int change_point_check(struct ctx *c, const struct modify *m)
     struct row_change change;
 
     if (PORT_UNLIKELY(atomic_load_explicit(&m->table->is_overtaken, memory_order_relaxed)))
-        return fail(c, E_BUSY,
-                    "Server is busy: the table has just got an index or a stream; try again.");
+        return fail(c, E_BUSY, "Server is busy: the table has just changed; try again.");
     if (PORT_LIKELY(!m->table->observer_count) || !m->changed)
         return E_OK;
     change = change_of(m);

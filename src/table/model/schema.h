@@ -8,6 +8,7 @@
 #include "base/limit.h"
 #include "table/model/index.h"
 #include "table/model/layout.h"
+#include "table/model/series.h"
 #include "widerow.h"
 
 /* One of the ranges a table is split into (partition.h). */
@@ -118,6 +119,8 @@ struct schema {
     size_t tunnel_count;
     const struct schema_search *searches; /* in the order in which they were made */
     size_t search_count;
+    struct schema_series series; /* of a series' own table */
+    struct schema_period period; /* of the table of one of its periods */
 };
 
 /* A table begins with at most so many partitions: the buckets of its layout times its pre-splits

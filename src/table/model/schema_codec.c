@@ -15,9 +15,12 @@
  * leave some out, version 9 for those with a change log, in the same way, version 10 for those with
  * tunnels, which such a server would forget with its next change, version 11 for those with search
  * indexes, in the same way, version 12 for those whose indexes follow by outbox records (decision
- * 35), which such a server would not write, version 14 for those whose changes leave records beside
- * their rows (decision 42), in the same way; all else is written as version 1. */
+ * 35), which such a server would not write, version 13 for series and the tables of their periods,
+ * whose rows such a server would put where nobody looks, version 14 for those whose changes leave
+ * records beside their rows (decision 42), which such a server would leave out; all else is written
+ * as version 1. */
 #define SCHEMA_VERSION_BESIDE 14
+#define SCHEMA_VERSION_SERIES 13
 #define SCHEMA_VERSION_OUTBOX 12
 #define SCHEMA_VERSION_SEARCHES 11
 #define SCHEMA_VERSION_TUNNELS 10
@@ -65,6 +68,8 @@ enum field {
     F_TUNNEL,
     F_SEARCH,             /* a search index (schema_search.c) */
     F_OUTBOX,             /* left out: no */
+    F_SERIES = 54,        /* left out: the table is no series (series.c) */
+    F_PERIOD = 55,        /* left out: nor of one */
     F_STREAM_BESIDE = 56, /* left out: no */
 };
 
@@ -176,6 +181,8 @@ static uint8_t version_of(const struct schema *s)
 {
     if (s->stream_beside)
         return SCHEMA_VERSION_BESIDE;
+    if (s->series.spec.by || s->period.series)
+        return SCHEMA_VERSION_SERIES;
     if (s->outbox)
         return SCHEMA_VERSION_OUTBOX;
     if (s->search_count)
@@ -373,6 +380,20 @@ static void put_search(struct buf *b, const struct schema_search *s)
     field_end(b, F_SEARCH, &f);
 }
 
+static void put_series(struct buf *b, const struct schema *s)
+{
+    struct buf f = field_begin(b), p = field_begin(b);
+
+    if (s->series.spec.by) {
+        series_encode(&f, &s->series);
+        field_end(b, F_SERIES, &f);
+    }
+    if (s->period.series) {
+        series_period_encode(&p, &s->period);
+        field_end(b, F_PERIOD, &p);
+    }
+}
+
 void schema_encode(struct buf *b, const struct schema *s)
 {
     buf_put_u8(b, version_of(s));
@@ -412,6 +433,7 @@ void schema_encode(struct buf *b, const struct schema *s)
         put_number_field(b, F_OUTBOX, 1);
     if (s->stream_beside)
         put_number_field(b, F_STREAM_BESIDE, 1);
+    put_series(b, s);
 }
 
 /* An index that is resolved when all fields are read. */
@@ -731,6 +753,16 @@ static void read_search(struct schema_reader *r, struct reader *f)
     schema_read_search(&r->c->arena, f, &r->searches[r->out->search_count++]);
 }
 
+static void read_series(struct schema_reader *r, struct reader *f)
+{
+    series_decode(&r->c->arena, f, &r->out->series);
+}
+
+static void read_period(struct schema_reader *r, struct reader *f)
+{
+    series_period_decode(f, &r->out->period);
+}
+
 /* By tag; NULL: a field of a later version of Widerow, which is skipped. */
 static void (*const read_field[256])(struct schema_reader *r, struct reader *f) = {
     [F_ID] = read_id,
@@ -766,6 +798,8 @@ static void (*const read_field[256])(struct schema_reader *r, struct reader *f) 
     [F_SEARCH] = read_search,
     [F_OUTBOX] = read_outbox,
     [F_STREAM_BESIDE] = read_stream_beside,
+    [F_SERIES] = read_series,
+    [F_PERIOD] = read_period,
 };
 
 /* What is made begins where the first of those that go begins, ascends, and ends before the next.

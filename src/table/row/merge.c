@@ -30,6 +30,8 @@ static bool before(const struct merge *m, uint16_t a, uint16_t b)
 {
     int r = bytes_compare(stream_key(m, a), stream_key(m, b));
 
+    if (PORT_UNLIKELY(!r))
+        return a < b;
     return m->backward ? r > 0 : r < 0;
 }
 
@@ -116,11 +118,11 @@ static int read_on(struct merge *m, size_t rows, size_t ahead)
                             .done = merge_scan_done};
     m->scanning = true;
     if (!m->page_c)
-        return route_scan(m->c, m->table, &m->scan);
+        return route_scan(m->c, *m->tables, &m->scan);
     invariant(m->stream_count == 1);
     ctx_clear(m->page_c);
     arena_restart(&m->page_c->arena, NULL, 0);
-    return route_scan(m->page_c, m->table, &m->scan);
+    return route_scan(m->page_c, *m->tables, &m->scan);
 }
 
 /* Takes the pages that were read. */
@@ -187,6 +189,11 @@ void merge_pop(struct merge *m)
         sift_down(m, 0);
 }
 
+const struct table *merge_table(const struct merge *m)
+{
+    return m->heap_count ? m->streams[m->heap[0]].table : *m->tables;
+}
+
 /* ---- the beginning ---- */
 
 static bytes bound(struct merge *m, const struct location *p, uint8_t bucket, bytes cols, bool past)
@@ -201,9 +208,11 @@ static bytes bound(struct merge *m, const struct location *p, uint8_t bucket, by
     return buf_bytes(&b);
 }
 
-void merge_start(struct merge *m, const struct location *p, const struct wr_key *start,
-                 const struct wr_key *end)
+/* The streams of one table, from m->stream_count on. */
+static void add_table(struct merge *m, const struct table *t, const struct wr_key *start,
+                      const struct wr_key *end)
 {
+    const struct location *p = &t->schema.location;
     const struct wr_key *low = m->backward ? end : start, *high = m->backward ? start : end;
     struct buf from, to;
     uint8_t first;
@@ -213,18 +222,30 @@ void merge_start(struct merge *m, const struct location *p, const struct wr_key 
     buf_init(&to, &m->c->arena, 64);
     key_put_columns(m->c, &from, p->key, low->columns, low->count);
     key_put_columns(m->c, &to, p->key, high->columns, high->count);
-    m->streams = ARENA_ARRAY(&m->c->arena, struct bucket_stream, n);
-    m->heap = ARENA_ARRAY(&m->c->arena, uint16_t, n);
-    m->dry = ARENA_ARRAY(&m->c->arena, uint16_t, n);
-    m->stream_count = m->dry_count = n;
-    m->heap_count = 0;
-    m->scanning = false;
     for (size_t i = 0; i < n; i++) {
         uint8_t bucket = (uint8_t)(n == 1 ? first : i);
+        struct bucket_stream *s = &m->streams[m->stream_count];
 
+        s->table = t;
         /* Backward the start is the upper end, and inclusive. */
-        m->streams[i].range.start = bound(m, p, bucket, buf_bytes(&from), m->backward);
-        m->streams[i].range.end = bound(m, p, bucket, buf_bytes(&to), m->backward);
-        m->dry[i] = (uint16_t)i;
+        s->range.start = bound(m, p, bucket, buf_bytes(&from), m->backward);
+        s->range.end = bound(m, p, bucket, buf_bytes(&to), m->backward);
+        m->dry[m->dry_count++] = (uint16_t)m->stream_count++;
     }
+}
+
+void merge_start(struct merge *m, const struct wr_key *start, const struct wr_key *end)
+{
+    size_t most = 0;
+
+    for (size_t i = 0; i < m->table_count; i++)
+        most += m->tables[i]->schema.location.layout.buckets;
+    invariant(most <= UINT16_MAX);
+    m->streams = ARENA_ARRAY(&m->c->arena, struct bucket_stream, most);
+    m->heap = ARENA_ARRAY(&m->c->arena, uint16_t, most);
+    m->dry = ARENA_ARRAY(&m->c->arena, uint16_t, most);
+    m->stream_count = m->dry_count = m->heap_count = 0;
+    m->scanning = false;
+    for (size_t i = 0; i < m->table_count; i++)
+        add_table(m, m->tables[i], start, end);
 }

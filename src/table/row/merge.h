@@ -1,8 +1,9 @@
-/* merge.h: the records of a table's rows in the order of their logical keys, whatever buckets they
- * lie in.
+/* merge.h: the records of a table's rows, or of those of several tables of a series, in the order
+ * of their logical keys, whatever buckets they lie in.
  *
- * Each bucket is a stream, read page by page; the row that comes next is the least of all streams'
- * (backward, the greatest). A merge belongs to one request and is used by one thread at a time. */
+ * Each bucket of each table is a stream, read page by page; the row that comes next is the least of
+ * all streams' (backward, the greatest). A merge belongs to one request and is used by one thread
+ * at a time. */
 #ifndef TABLE_ROW_MERGE_H
 #define TABLE_ROW_MERGE_H
 
@@ -11,6 +12,7 @@
 #include "table/model/layout.h"
 
 struct bucket_stream {
+    const struct table *table;
     struct key_range range; /* what is left behind the page */
     struct page page;
     size_t at; /* the next item of the page */
@@ -22,7 +24,8 @@ struct merge {
     /* NULL, or with one stream where they live instead: only until the next page is read, so that
      * the request does not hold all that the walk has passed. */
     struct ctx *page_c;
-    const struct table *table;
+    const struct table *const *tables; /* in one key space, if there are several */
+    size_t table_count;
     enum engine_view view;
     struct snapshot
         *snapshot; /* all streams are read at it; NULL: each scan is a moment of its own */
@@ -41,10 +44,10 @@ struct merge {
 };
 
 /* Between two bounds of logical keys, each INF columns and values; backward `start` is the upper
- * end. The start counts, the end does not. Fills in all but c, table, view, snapshot, backward and
- * done, which the caller has set. */
-void merge_start(struct merge *m, const struct location *p, const struct wr_key *start,
-                 const struct wr_key *end);
+ * end. The start counts, the end does not. Fills in all but c, tables, table_count, view, snapshot,
+ * backward and done, which the caller has set. Of equal keys, that of the first table comes first.
+ */
+void merge_start(struct merge *m, const struct wr_key *start, const struct wr_key *end);
 
 /* The row that comes next: *out points to its stored key and value until merge_pop() (the bytes
  * live on in the arena, if it is the request's), NULL: there is none. `rows` and `ahead` (bytes)
@@ -52,5 +55,8 @@ void merge_start(struct merge *m, const struct location *p, const struct wr_key 
  * called, and then merge_peek() again answers. */
 int merge_peek(struct merge *m, size_t rows, size_t ahead, const struct kv **out);
 void merge_pop(struct merge *m);
+
+/* The table of that row; the first one, if there is none. */
+const struct table *merge_table(const struct merge *m);
 
 #endif

@@ -19,6 +19,7 @@
  */
 #include "table/catalog/catalog.h"
 #include "table/core/call.h"
+#include "table/core/call_series.h"
 #include "table/model/key.h"
 #include "table/model/key_text.h"
 #include "table/model/meter.h"
@@ -27,6 +28,7 @@
 #include "table/row/merge.h"
 #include "table/row/own_rows.h"
 #include "table/row/range_meter.h"
+#include "table/model/series_place.h"
 
 #define ROW_BYTES (32u << 10) /* of memory for one row; larger rows take more for themselves */
 #define STEP_ROWS 16
@@ -44,6 +46,10 @@ struct range_visit {
 struct range_op {
     struct call *call;
     struct table *table;
+    const struct table **tables; /* that are walked: this one, or those of a series' periods */
+    size_t table_count;
+    bool newest_only; /* a key may stand in several of them, and the first one's row counts */
+    bytes taken;      /* with it: the key that was taken last, as in a record */
     struct selection selection;
     struct wr_read_options read; /* BulkExport makes its own */
     bool backward;
@@ -103,6 +109,12 @@ static void range_load_done(struct load *l)
 }
 
 /* ---- the walk ---- */
+
+/* Of the row at hand. */
+static const struct table *range_table(const struct range_op *op)
+{
+    return PORT_LIKELY(op->table_count == 1) ? *op->tables : merge_table(&op->merge);
+}
 
 /* Half of the request's memory is taken: the other half is for encoding what the page has. */
 static bool memory_half(const struct range_op *op)
@@ -235,7 +247,7 @@ static int load_start(struct range_op *op, bytes record_key, const struct row *r
         return E_LATER;
     }
     op->load = (struct load){.c = wide_memory(op),
-                             .table = op->table,
+                             .table = range_table(op),
                              .cols = bytes_skip(record_key, KEY_PREFIX_BYTES),
                              .view = VIEW_DURABLE,
                              .snapshot = op->snapshot,
@@ -312,7 +324,7 @@ static int row_fits(struct range_op *op, const struct kv *kv, bool *full)
     struct ctx *c = &op->call->c;
 
     *full = op->page_ends || page_full(op);
-    if (*full || op->loading || !range_meter_enter(&op->meter, kv->key))
+    if (*full || op->loading || !range_meter_enter(&op->meter, range_table(op), kv->key))
         return E_OK;
     if (!op->meter.rows)
         return c->code;
@@ -400,12 +412,27 @@ static int next_or_end(struct range_op *op, const struct kv **out)
     return next_record(op, out);
 }
 
+/* Of a key that stands in several periods, what was taken is the newest row: others are passed
+ * over. */
+static int next_newest(struct range_op *op, const struct kv **out)
+{
+    for (;;) {
+        TRY(next_or_end(op, out));
+        if (!*out || !op->taken.ptr ||
+            !bytes_equal(bytes_skip((*out)->key, KEY_PREFIX_BYTES), op->taken))
+            return E_OK;
+        merge_pop(&op->merge);
+    }
+}
+
 /* The next record, stored or of the transaction; what is gone for it is passed over. */
 static int next_seen(struct range_op *op, const struct kv **out)
 {
     bool gone = true;
 
     op->mine = NULL;
+    if (PORT_UNLIKELY(op->newest_only))
+        return next_newest(op, out);
     if (PORT_LIKELY(!op->call->txn))
         return next_or_end(op, out);
     while (gone) {
@@ -438,6 +465,8 @@ static int range_step(struct range_op *op, bool *full, bool *ended)
     }
     if (*full)
         return range_read_key(op, &op->call->c, record->key);
+    if (PORT_UNLIKELY(op->newest_only))
+        op->taken = bytes_skip(record->key, KEY_PREFIX_BYTES);
     if (!op->mine || own_rows_pop(&op->own))
         merge_pop(&op->merge);
     return E_OK;
@@ -468,7 +497,7 @@ static int range_run(struct range_op *op, bool *full)
             return code;
         TRY(merge_pin(op));
         if (op->again) {
-            merge_start(&op->merge, &op->table->schema.location, op->start, op->end);
+            merge_start(&op->merge, op->start, op->end);
             own_begin(op);
         }
     }
@@ -542,7 +571,7 @@ static bool take_item(struct visit *v, bytes key, bytes value)
 static int walk_direct(struct range_op *op, bool *full)
 {
     do {
-        op->visit.walk = (struct visit){.partition = op->table->schema.location.id,
+        op->visit.walk = (struct visit){.partition = op->tables[0]->schema.location.id,
                                         .range = op->merge.streams[0].range,
                                         .backward = op->backward,
                                         .take = take_item,
@@ -658,6 +687,22 @@ static int check_bounds(struct call *call, struct table *t, const struct wr_key 
     return E_OK;
 }
 
+/* The tables that are walked. A series without a period in the range is walked as itself, which has
+ * no row. */
+static void range_tables(struct range_op *op)
+{
+    struct call *call = op->call;
+    const struct call_series *s = call_series_named(call->series, op->table->schema.d.table);
+    size_t count = s && s->count ? s->count : 1;
+
+    op->tables = ARENA_ARRAY(&call->c.arena, const struct table *, count);
+    op->table_count = count;
+    op->tables[0] = op->table;
+    for (size_t i = 0; s && i < s->count; i++)
+        op->tables[i] = s->periods[i].table;
+    op->newest_only = count > 1 && series_by_attribute(&op->table->schema);
+}
+
 static int op_start(struct range_op *op, bytes table, const struct wr_key *start,
                     const struct wr_key *end)
 {
@@ -680,22 +725,25 @@ static int op_start(struct range_op *op, bytes table, const struct wr_key *start
         table_release(op->table);
         return code;
     }
+    range_tables(op);
     op->merge = (struct merge){.c = c,
-                               .table = op->table,
+                               .tables = op->tables,
+                               .table_count = op->table_count,
                                .view = VIEW_DURABLE,
                                .backward = op->backward,
                                .done = merge_done};
     op->start = start;
     op->end = end;
-    merge_start(&op->merge, &op->table->schema.location, start, end);
+    merge_start(&op->merge, start, end);
     own_begin(op);
     op->direct =
         op->to && !call->txn && op->merge.stream_count == 1 && engine_can_visit(call->db->engine);
     row_memory_open(op);
-    range_meter_init(&op->meter, call, op->table, op->direct);
+    range_meter_init(&op->meter, call, op->tables[0], op->direct);
     buf_init(&op->visit.last_key, &c->arena, 0);
-    if (range_meter_enter(&op->meter, op->backward ? op->merge.streams->range.end
-                                                   : op->merge.streams->range.start)) {
+    if (range_meter_enter(&op->meter, op->tables[0],
+                          op->backward ? op->merge.streams->range.end
+                                       : op->merge.streams->range.start)) {
         range_finish(op, false, NULL);
         return E_OK;
     }

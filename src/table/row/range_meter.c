@@ -83,12 +83,12 @@ static void count_partition(struct range_meter *m)
     m->counted = (struct range_count){m->rows, m->bytes, units};
 }
 
-int range_meter_enter(struct range_meter *m, bytes record_key)
+int range_meter_enter(struct range_meter *m, const struct table *t, bytes record_key)
 {
     struct access *a = &m->access;
     uint8_t bucket = bytes_u8(record_key)[4];
     bytes cols = bytes_skip(record_key, KEY_PREFIX_BYTES);
-    struct partition *p = partition_find(&a->table->partitions, bucket, cols);
+    struct partition *p = partition_find(&t->partitions, bucket, cols);
 
     if (p == a->partition)
         return E_OK;
@@ -96,7 +96,7 @@ int range_meter_enter(struct range_meter *m, bytes record_key)
         count_partition(m);
     *a = (struct access){.db = a->db,
                          .c = a->c,
-                         .table = a->table,
+                         .table = t,
                          .bucket = bucket,
                          .cols = m->copies ? arena_copy(&a->c->arena, cols) : cols,
                          .partition = p,

@@ -33,12 +33,12 @@ struct range_meter {
     struct range_sample sample;
 };
 
-/* The call and the table outlive the meter, whose memory is the call's. */
+/* The call and the tables outlive the meter, whose memory is the call's. */
 void range_meter_init(struct range_meter *m, struct call *call, const struct table *t, bool copies);
 
-/* The walk is at this record key: the partition it lies in is asked, when it is another one. As
- * access_admit(). */
-int range_meter_enter(struct range_meter *m, bytes record_key);
+/* The walk is at this record key of table t: the partition it lies in is asked, when it is another
+ * one. As access_admit(). */
+int range_meter_enter(struct range_meter *m, const struct table *t, bytes record_key);
 
 /* One more row was read there. */
 void range_meter_add(struct range_meter *m, bytes record_key, size_t size);

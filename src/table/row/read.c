@@ -9,12 +9,14 @@
 #include "table/catalog/catalog.h"
 #include "table/catalog/route.h"
 #include "table/core/call.h"
+#include "table/core/call_series.h"
 #include "table/model/key.h"
 #include "table/model/meter.h"
 #include "table/model/visible.h"
 #include "table/row/access.h"
 #include "table/row/load.h"
 #include "table/row/own_rows.h"
+#include "table/model/series_place.h"
 
 #define PIECE_BYTES_MIN (4 << 20)
 #define AHEAD_ROWS 64                 /* heads that are asked for at once, */
@@ -23,6 +25,7 @@
 struct read_table {
     struct table *table;
     struct selection selection;
+    const struct call_series *series; /* NULL, or its periods' tables stand behind this one */
 };
 
 struct read_row {
@@ -30,6 +33,7 @@ struct read_row {
     bytes token;
     struct wr_row_result *result;
     struct read_table *t;
+    size_t older;           /* as many tables behind t may have the row if t has not */
     bytes cols;             /* the key columns, encoded; ptr NULL: not yet */
     const struct get *head; /* read with others; NULL: by its load */
 };
@@ -106,6 +110,29 @@ static size_t piece_bytes(const struct read_call *rd, const struct read_row *r)
     return (size_t)most;
 }
 
+/* The row of a series is its period's, or the newest period's that has it. In the series' own table
+ * there is none. */
+static int row_place(struct read_call *rd, struct read_row *r)
+{
+    const struct call_series *s = r->t->series;
+    enum series_place place;
+    int64_t number;
+
+    if (!s)
+        return E_OK;
+    TRY(series_place(&rd->call->c, &s->series->schema, r->key, NULL, &place, &number));
+    if (place == SERIES_UNKNOWN && s->count) {
+        r->t++;
+        r->older = s->count - 1;
+    }
+    for (size_t i = 0; place == SERIES_PERIOD && i < s->count; i++)
+        if (s->periods[i].number == number) {
+            r->t += 1 + i;
+            break;
+        }
+    return E_OK;
+}
+
 /* Checks the key against its table, and encodes it. */
 static int row_key(struct read_call *rd, struct read_row *r)
 {
@@ -118,6 +145,8 @@ static int row_key(struct read_call *rd, struct read_row *r)
     TRY(key_check(c, &rd->call->db->limits, d->key, d->key_count, r->key, KEY_READ));
     buf_init(&cols, &c->arena, 64);
     TRY(key_put_columns(c, &cols, d->key, r->key->columns, r->key->count));
+    if (PORT_UNLIKELY(rd->call->series != NULL))
+        TRY(row_place(rd, r));
     r->cols = buf_bytes(&cols);
     return E_OK;
 }
@@ -127,7 +156,6 @@ static int row_start(struct read_call *rd, struct read_row *r)
     struct ctx *c = &rd->call->c;
     const struct selection *s = &r->t->selection;
 
-    TRY(row_key(rd, r));
     rd->access.cols = r->cols;
     rd->access.bucket = layout_bucket(&r->t->table->schema.location, rd->access.cols);
     TRY(access_admit(&rd->access, PARTITION_READ));
@@ -154,18 +182,42 @@ static int row_start(struct read_call *rd, struct read_row *r)
     return E_OK;
 }
 
-static int row_read(struct read_call *rd, struct read_row *r)
+/* The row is loaded: it is not there, and an older period may have it. */
+static bool row_is_older(const struct read_call *rd, const struct read_row *r)
 {
-    struct ctx *c = &rd->call->c;
-    size_t size;
+    const struct row *row = &rd->load.row;
 
+    return r->older && !(row->there && (row->wide || visible_row(&r->t->table->schema.d.options,
+                                                                 rd->call->now_ms, row)));
+}
+
+static int row_load(struct read_call *rd, struct read_row *r)
+{
     if (!rd->loading) {
-        rd->access = (struct access){.db = rd->call->db, .c = c, .table = r->t->table, .reads = 1};
+        rd->access = (struct access){.db = rd->call->db, .c = &rd->call->c, .reads = 1};
+        TRY(row_key(rd, r));
+        rd->access.table = r->t->table;
         TRY(row_start(rd, r));
         rd->loading = true;
     }
     if (PORT_LIKELY(!rd->own || !rd->own->replaces))
         TRY(load_run(&rd->load));
+    return E_OK;
+}
+
+static int row_read(struct read_call *rd, struct read_row *r)
+{
+    struct ctx *c = &rd->call->c;
+    size_t size;
+
+    TRY(row_load(rd, r));
+    while (PORT_UNLIKELY(row_is_older(rd, r))) {
+        r->t++;
+        r->older--;
+        r->head = NULL;
+        rd->loading = false;
+        TRY(row_load(rd, r));
+    }
     if (PORT_UNLIKELY(rd->own != NULL))
         TRY(txn_overlay(rd->call, r->t->table, rd->own, &rd->load.row));
     selection_apply(c, &r->t->selection, r->key, &rd->load.row, &r->result->row, &size);
@@ -259,10 +311,11 @@ static void ahead_gather(struct ahead *a, size_t n)
     a->many = (struct get_many){.gets = gets, .done = ahead_done};
     for (size_t i = 0; i < n; i++) {
         struct read_row *r = &a->read->rows[a->read->at + i];
-        const struct table *t = r->t->table;
+        const struct table *t;
 
         if (row_key(a->read, r))
             continue; /* its load finds out the same */
+        t = r->t->table;
         a->rows[a->many.count] = r;
         gets[a->many.count++] = (struct get){.partition = route_find_row(t, r->cols),
                                              .key = load_head_key(&c->arena, t, r->cols),
@@ -304,11 +357,16 @@ static void row_fail(struct read_call *rd, struct read_row *r)
     ctx_clear(c);
 }
 
+static void read_close(struct read_call *rd)
+{
+    for (size_t i = 0; i < rd->table_count; i++)
+        table_release(rd->tables[i].table);
+}
+
 static void read_finish(struct read_call *rd)
 {
     call_charge(rd->call);
-    for (size_t i = 0; i < rd->table_count; i++)
-        table_release(rd->tables[i].table);
+    read_close(rd);
     call_finish(rd->call);
 }
 
@@ -352,6 +410,34 @@ static void read_walk(void *arg)
     read_finish(rd);
 }
 
+/* How many tables the rows of this one may be of. */
+static size_t read_tables_of(const struct call *call, bytes name)
+{
+    const struct call_series *s = call_series_named(call->series, name);
+
+    return s ? s->count + 1 : 1;
+}
+
+/* Opens the table; of a series, those of its periods, too, for which the same is selected. What
+ * was opened is in rd->tables, whatever comes of it. */
+static int read_open(struct read_call *rd, bytes name, const struct wr_read_options *read)
+{
+    struct call *call = rd->call;
+    struct read_table *t = &rd->tables[rd->table_count];
+    const struct schema *s;
+
+    TRY(call_open_table(call, name, &t->table));
+    rd->table_count++;
+    s = &t->table->schema;
+    TRY(selection_init(&call->c, &call->db->limits, read, &s->d.options, s->d.key, s->d.key_count,
+                       call->now_ms, &t->selection));
+    t->series = call_series_named(call->series, name);
+    for (size_t i = 0; t->series && i < t->series->count; i++)
+        rd->tables[rd->table_count++] =
+            (struct read_table){table_ref(t->series->periods[i].table), t->selection, NULL};
+    return E_OK;
+}
+
 int get_row_start(struct call *call)
 {
     static const char missing[] = "No version condition is specified.";
@@ -359,19 +445,14 @@ int get_row_start(struct call *call)
     const struct limits *limits = &call->db->limits;
     struct ctx *c = &call->c;
     struct read_call *rd = ARENA_NEW(&c->arena, struct read_call);
-    struct table *t;
 
     TRY(selection_check_alone(c, limits, &g->read, missing));
     TRY(key_check_alone(c, limits, &g->key, KEY_READ));
-    TRY(call_open_table(call, g->table, &t));
     rd->call = call;
     rd->single = true;
-    rd->tables = ARENA_NEW(&c->arena, struct read_table);
-    rd->tables->table = t;
-    rd->table_count = 1;
-    if (selection_init(c, limits, &g->read, &t->schema.d.options, t->schema.d.key,
-                       t->schema.d.key_count, call->now_ms, &rd->tables->selection)) {
-        table_release(t);
+    rd->tables = ARENA_ARRAY(&c->arena, struct read_table, read_tables_of(call, g->table));
+    if (read_open(rd, g->table, &g->read)) {
+        read_close(rd);
         return c->code;
     }
     rd->rows = ARENA_NEW(&c->arena, struct read_row);
@@ -420,11 +501,7 @@ static int batch_table(struct call *call, struct read_call *rd, const struct wr_
     struct read_table *t = &rd->tables[rd->table_count];
     struct wr_row_result *results = ARENA_ARRAY(&c->arena, struct wr_row_result, g->key_count);
 
-    TRY(call_open_table(call, g->table, &t->table));
-    rd->table_count++;
-    TRY(selection_init(c, &call->db->limits, &g->read, &t->table->schema.d.options,
-                       t->table->schema.d.key, t->table->schema.d.key_count, call->now_ms,
-                       &t->selection));
+    TRY(read_open(rd, g->table, &g->read));
     *result = (struct wr_table_result){arena_copy(&c->arena, g->table), results, g->key_count};
     for (size_t i = 0; i < g->key_count; i++)
         rd->rows[rd->row_count++] =
@@ -442,18 +519,19 @@ int batch_get_row_start(struct call *call)
     struct read_call *rd = ARENA_NEW(&c->arena, struct read_call);
     struct wr_table_result *results =
         ARENA_ARRAY(&c->arena, struct wr_table_result, b->table_count);
-    size_t rows = 0;
+    size_t rows = 0, tables = 0;
 
     TRY(check_batch(call, b));
-    for (size_t i = 0; i < b->table_count; i++)
+    for (size_t i = 0; i < b->table_count; i++) {
         rows += b->tables[i].key_count;
+        tables += read_tables_of(call, b->tables[i].table);
+    }
     rd->call = call;
-    rd->tables = ARENA_ARRAY(&c->arena, struct read_table, b->table_count);
+    rd->tables = ARENA_ARRAY(&c->arena, struct read_table, tables);
     rd->rows = ARENA_ARRAY(&c->arena, struct read_row, rows);
     for (size_t i = 0; i < b->table_count; i++)
         if (batch_table(call, rd, &b->tables[i], &results[i])) {
-            for (size_t j = 0; j < rd->table_count; j++)
-                table_release(rd->tables[j].table);
+            read_close(rd);
             return c->code;
         }
     call->reply.batch = (struct wr_batch_result){results, b->table_count};

@@ -1,10 +1,12 @@
 /* write_request.c: from a request (PutRow to BulkImport) to the rows of a walk: what fails it as a
  * whole is found here, before anything is locked. */
 #include "table/catalog/catalog.h"
+#include "table/core/call_series.h"
 #include "table/model/change.h"
 #include "table/model/meter.h"
 #include "table/model/value.h"
 #include "table/row/write_own.h"
+#include "table/model/series_place.h"
 
 #include <stdlib.h>
 
@@ -27,6 +29,71 @@ void write_add_row(struct write_call *w, const struct wr_row_change *change,
     r->change = change;
     r->result = result;
     r->table_at = w->table_count - 1;
+}
+
+/* The table of a series that a row is written to: an index behind that of the series' own, which
+ * has no row, and takes what is deleted in vain and what fits no table. */
+static int find_period(struct ctx *c, const struct call_series *s,
+                       const struct wr_row_change *change, size_t *at)
+{
+    enum series_place place;
+    int64_t number;
+
+    *at = 0;
+    TRY(series_place(c, &s->series->schema, &change->row.key, change, &place, &number));
+    if (place != SERIES_PERIOD)
+        return E_OK;
+    TRY(series_check_write(c, &s->series->schema, number));
+    for (size_t i = 0; i < s->count; i++)
+        if (s->periods[i].number == number) {
+            *at = 1 + i;
+            if (s->periods[i].table->schema.period.frozen)
+                return series_refuse_write(c, &s->series->schema, number);
+        }
+    return E_OK;
+}
+
+/* A row that no period takes fails by itself. */
+static void add_series_row(struct write_call *w, const struct call_series *s, size_t first,
+                           const struct wr_row_change *change, struct wr_row_result *result)
+{
+    struct write_row *r = &w->rows[w->row_count];
+    size_t at;
+
+    write_add_row(w, change, result);
+    r->table_at = first;
+    if (find_period(&w->call->c, s, change, &at)) {
+        write_row_fail(&w->call->c, r);
+        write_row_enter(r, WRITE_ROW_DONE);
+    } else {
+        r->table_at += at;
+    }
+}
+
+/* How many tables the rows of this one may be of. */
+static size_t tables_of(const struct call *call, bytes name)
+{
+    const struct call_series *s = call_series_named(call->series, name);
+
+    return s ? s->count + 1 : 1;
+}
+
+/* Adds the table, of which a reference is given, and its rows, which begin at w->row_count. */
+static void add_rows(struct write_call *w, struct table *t, const struct wr_row_change *changes,
+                     size_t count, struct wr_row_result *results)
+{
+    const struct call_series *s = call_series_named(w->call->series, t->schema.d.table);
+    size_t first = w->table_count, row = w->row_count;
+
+    w->tables[w->table_count++] = (struct write_table){t, row, row + count};
+    for (size_t i = 0; s && i < s->count; i++)
+        w->tables[w->table_count++] =
+            (struct write_table){table_ref(s->periods[i].table), row + count, row + count};
+    for (size_t i = 0; i < count; i++)
+        if (PORT_UNLIKELY(s != NULL))
+            add_series_row(w, s, first, &changes[i], &results[i]);
+        else
+            write_add_row(w, &changes[i], &results[i]);
 }
 
 static const char *request_change_name(enum wr_op op)
@@ -55,9 +122,8 @@ int row_change_start(struct call *call)
     TRY(check_type(c, call->req->op, change->type));
     TRY(change_check_alone(c, db_limits(call->db), change, false));
     TRY(call_open_table(call, change->table, &t));
-    w = write_new(call, 1, 1);
-    w->tables[w->table_count++] = (struct write_table){t, 0, 1};
-    write_add_row(w, change, ARENA_NEW(&c->arena, struct wr_row_result));
+    w = write_new(call, tables_of(call, change->table), 1);
+    add_rows(w, t, change, 1, ARENA_NEW(&c->arena, struct wr_row_result));
     write_start(w);
     return E_OK;
 }
@@ -237,21 +303,32 @@ static struct wr_batch_result *batch_result(struct call *call, const struct wr_t
     return b;
 }
 
-static void release_tables(struct write_call *w)
+static void release_tables(struct table **tables, size_t count)
 {
-    for (size_t i = 0; i < w->table_count; i++)
-        table_release(w->tables[i].table);
+    for (size_t i = 0; i < count; i++)
+        table_release(tables[i]);
+}
+
+static int open_tables(struct call *call, const struct wr_table_write *tables, size_t count,
+                       struct table **out)
+{
+    for (size_t i = 0; i < count; i++)
+        if (call_open_table(call, tables[i].table, &out[i])) {
+            release_tables(out, i);
+            return call->c.code;
+        }
+    return E_OK;
 }
 
 int batch_write_row_start(struct call *call)
 {
     const struct wr_table_write *tables = call->req->batch_write_row.tables;
-    size_t count = call->req->batch_write_row.table_count;
+    size_t count = call->req->batch_write_row.table_count, rows = 0, most = 0;
     struct ctx *c = &call->c;
     const struct wr_row_change ***sorted = arena_alloc(&c->arena, sizeof(void *) * (count + 1));
+    struct table **opened = arena_alloc(&c->arena, sizeof(void *) * (count + 1));
     struct wr_table_result *results;
     struct write_call *w;
-    size_t rows = 0;
 
     TRY(check_batch_tables(call, tables, count));
     TRY(check_batch_rows(call, tables, count));
@@ -259,35 +336,22 @@ int batch_write_row_start(struct call *call)
         sorted[i] = by_row(c, &tables[i]);
         TRY(request_check_repeated(call, &tables[i], sorted[i]));
         rows += tables[i].change_count;
+        most += tables_of(call, tables[i].table);
     }
-    w = write_new(call, count, rows);
-    w->atomic = call->req->batch_write_row.atomic;
-    for (size_t i = 0; i < count; i++) {
-        struct table *t;
-        int code = call_open_table(call, tables[i].table, &t);
-
-        if (code) {
-            release_tables(w);
-            return code;
-        }
-        w->tables[w->table_count++] =
-            (struct write_table){t, w->row_count, w->row_count + tables[i].change_count};
-        w->row_count += tables[i].change_count;
-    }
-    w->row_count = w->table_count = 0;
-    batch_result(call, tables, count, &results);
+    TRY(open_tables(call, tables, count, opened));
     for (size_t i = 0; i < count; i++)
-        if (w->tables[i].table->schema.index_count && repeats_a_row(&tables[i], sorted[i])) {
-            w->table_count = count;
-            release_tables(w);
+        if (opened[i]->schema.index_count && repeats_a_row(&tables[i], sorted[i])) {
+            release_tables(opened, count);
             return fail(c, E_PARAMETER,
                         "Repeated rows are not supported in BatchModify of a table with secondary "
                         "indexes.");
         }
+    w = write_new(call, most, rows);
+    w->atomic = call->req->batch_write_row.atomic;
+    batch_result(call, tables, count, &results);
     for (size_t i = 0; i < count; i++) {
-        w->table_count++;
-        for (size_t j = 0; j < tables[i].change_count; j++)
-            write_add_row(w, &tables[i].changes[j], (struct wr_row_result *)&results[i].rows[j]);
+        add_rows(w, opened[i], tables[i].changes, tables[i].change_count,
+                 (struct wr_row_result *)results[i].rows);
         mark_repeated(&w->rows[w->row_count - tables[i].change_count], &tables[i], sorted[i]);
     }
     write_start(w);
@@ -337,6 +401,8 @@ int bulk_import_start(struct call *call)
     TRY(check_batch_rows(call, t, 1));
     batch_result(call, t, 1, &results);
     if (call_open_table(call, t->table, &table)) {
+        if (call->diverted)
+            return c->code;
         for (size_t i = 0; i < t->change_count; i++) {
             struct wr_row_result *r = (struct wr_row_result *)&results->rows[i];
 
@@ -347,15 +413,13 @@ int bulk_import_start(struct call *call)
         call_finish(call);
         return E_OK;
     }
-    w = write_new(call, 1, t->change_count);
-    w->tables[w->table_count++] = (struct write_table){table, 0, t->change_count};
-    for (size_t i = 0; i < t->change_count; i++) {
-        write_add_row(w, &t->changes[i], (struct wr_row_result *)&results->rows[i]);
-        if (check_defined_types(c, table, &t->changes[i])) {
+    w = write_new(call, tables_of(call, t->table), t->change_count);
+    add_rows(w, table, t->changes, t->change_count, (struct wr_row_result *)results->rows);
+    for (size_t i = 0; i < t->change_count; i++)
+        if (w->rows[i].state != WRITE_ROW_DONE && check_defined_types(c, table, &t->changes[i])) {
             write_row_fail(c, &w->rows[i]);
             write_row_enter(&w->rows[i], WRITE_ROW_DONE);
         }
-    }
     write_start(w);
     return E_OK;
 }

@@ -26,6 +26,7 @@ static int txn_decide(struct catalog_txn *x)
     TRY(catalog_refusal(x->c, x->db->catalog, x->instance, x->name));
     if (!x->now)
         return fail(x->c, E_PARAMETER, "table [%.*s] does not exist", BYTES_FMT(x->name));
+    TRY(catalog_check_one(x->c, x->now));
     return op->decide(op);
 }
 

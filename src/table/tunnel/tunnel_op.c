@@ -76,6 +76,7 @@ static int txn_decide(struct catalog_txn *x)
     TRY(catalog_refusal(x->c, x->db->catalog, x->instance, x->name));
     if (!x->now)
         return fail(x->c, E_PARAMETER, "Requested table does not exist.");
+    TRY(catalog_check_one(x->c, x->now));
     x->notify_ms = ENGINE_PUBLISH_MS;
     return op->decide(op);
 }

@@ -203,7 +203,8 @@ static void test_every_operation(void **state)
                      op == WR_OP_DESCRIBE_STREAM || op == WR_OP_GET_SHARD_ITERATOR ||
                      op == WR_OP_GET_STREAM_RECORD || op == WR_OP_LIST_STREAM ||
                      (op >= WR_OP_LIST_TUNNEL && op <= WR_OP_READ_TUNNEL) ||
-                     op >= WR_OP_LIST_SEARCH_INDEX;
+                     (op >= WR_OP_LIST_SEARCH_INDEX && op <= WR_OP_PARALLEL_SCAN) ||
+                     op == WR_OP_DESCRIBE_SERIES;
         bool lists = op == WR_OP_LIST_TABLE || op == WR_OP_COMMIT_TRANSACTION ||
                      op == WR_OP_ABORT_TRANSACTION; /* they name no table */
         char says[128];

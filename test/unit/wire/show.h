@@ -414,6 +414,12 @@ static inline void show_request_to(struct buf *b, const struct wr_request *r)
     case WR_OP_CREATE_TABLE:
         show_create(b, &r->create_table);
         break;
+    case WR_OP_CREATE_SERIES:
+        show_create(b, &r->create_series.table);
+        show_f(b, " by=%d column='%.*s' unit=%d hot=%d warm=%d", r->create_series.series.by,
+               BYTES_FMT(r->create_series.series.column), r->create_series.series.unit,
+               r->create_series.series.hot, r->create_series.series.warm);
+        break;
     case WR_OP_DESCRIBE_TABLE:
     case WR_OP_DELETE_TABLE:
     case WR_OP_LOAD_TABLE:
@@ -442,6 +448,11 @@ static inline void show_request_to(struct buf *b, const struct wr_request *r)
         break;
     case WR_OP_GET_RANGE:
         show_range(b, &r->get_range);
+        break;
+    case WR_OP_CHANGE_SERIES:
+        show_f(b, "%.*s change=%d hot=%d warm=%d at '%.*s'", BYTES_FMT(r->change_series.table),
+               r->change_series.action, r->change_series.spec.hot, r->change_series.spec.warm,
+               BYTES_FMT(r->change_series.period));
         break;
     case WR_OP_REKEY_TABLE:
         show_f(b, "%.*s rekey=%d to '%.*s'", BYTES_FMT(r->rekey_table.table), r->rekey_table.action,
