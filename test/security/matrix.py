@@ -18,6 +18,8 @@ NO_STREAM = {"DescribeStream": "OTSObjectNotExist", "GetShardIterator": "OTSObje
              "GetStreamRecord": "OTSParameterInvalid"}  # the ids name a table of the key, but no stream of it
 NO_TUNNEL = [op for op, _ in OPS if op.startswith("tunnel/") and op not in ("tunnel/create", "tunnel/delete", "tunnel/list")]
 NO_STREAM.update({op: "OTSParameterInvalid" for op in NO_TUNNEL})  # the same; it was deleted by then
+# The tables are no series, and their key has no time: by then the key is known to be allowed.
+NO_STREAM.update({op: "OTSParameterInvalid" for op in ("CreateSeries", "DescribeSeries", "ChangeSeries")})
 NO_SEARCH = ("CreateSearchIndex", "UpdateSearchIndex", "DeleteSearchIndex", "DescribeSearchIndex", "Search", "ComputeSplits",
              "ParallelScan")  # of a schema without fields, and of an index that there is not
 SEARCH_CODES = ("OTSUnsupportOperation", "OTSParameterInvalid", "OTSMetaNotMatch")

@@ -43,14 +43,15 @@ check "nothing is left of it" prints plain tables
 
 # ---- a server ----
 export WIDEROW_ACCESS_KEY_ID=test-id WIDEROW_ACCESS_KEY_SECRET=test-secret WIDEROW_INSTANCE=test
-check "a server" serve over --sql off --admin 127.0.0.1:0 --memory 64M
+check "a server" serve over --sql 127.0.0.1:0 --admin 127.0.0.1:0 --memory 64M
 export WIDEROW_ENDPOINT=${urls[over]}
+sql=$(sed -n 's/^sql=//p' "$work/over.port")
 check "a series over HTTP" "$widerow" series create cards --key card:integer,time:string --by week --column time --hot 2
 check "refuses a row of long ago" fails "is read-only: it takes no writes" "$widerow" put cards 1 2001-01-31 a=1
 today=$(date -u +%Y-%m-%d)
 check "takes one of today" "$widerow" put cards 1 "$today" a=1
-check "SQL sees one table" sh -c "$widerow sql 'SELECT a FROM cards WHERE card = 1' --format csv | grep -qx 1"
-check "and lists it" sh -c "[ \"\$($widerow sql 'SHOW TABLES' --format csv | tail -n 1)\" = cards ]"
+check "SQL sees one table" sh -c "$widerow sql 'SELECT a FROM cards WHERE card = 1' --sql $sql --format csv | grep -qx 1"
+check "and lists it" sh -c "[ \"\$($widerow sql 'SHOW TABLES' --sql $sql --format csv | tail -n 1)\" = cards ]"
 check "the task is told of" sh -c "curl -s '${admins[over]}/readyz?tasks' | grep -q series"
 check "and counted" sh -c "curl -s '${admins[over]}/metrics' | grep -q 'widerow_task_state{task=\"series\"}'"
 
