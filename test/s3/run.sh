@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # `widerow export` to and `widerow import` from two stores that speak S3: npm's s3rver, and Ceph's radosgw over a cluster of its
-# own; directly, and by a proxy that cuts connections until it has cut 20 (nightly 200) times: the rows are the same, the
+# own; directly, and by a proxy that cuts connections until it has cut 4 (nightly 200) times: the rows are the same, the
 # objects whole, and no half upload stays.
 set -u
 cd "$(dirname "$0")/../.."
 source test/check.sh
 widerow=$BUILD/widerow
 TIER=${TIER:-short}
-cuts_wanted=${CUTS:-$([ "$TIER" = nightly ] && echo 200 || echo 20)}
+cuts_wanted=${CUTS:-$([ "$TIER" = nightly ] && echo 200 || echo 4)}
 cache=${WIDEROW_CACHE:-$HOME/.cache/widerow}/s3
 PATH=$PATH:/usr/sbin:/sbin
 others=()
