@@ -288,12 +288,14 @@ static int run_scan(struct search_run *r)
 
 /* ---- on a thread for searches ---- */
 
+/* Nothing is stored of an index that was made since the start: it is not hidden, and tells what it
+ * has so far. */
 static int check_ready(struct search_run *r)
 {
     bool building, loading;
 
     pthread_mutex_lock(&r->index->lock);
-    loading = r->index->phase == SEARCH_LOADING;
+    loading = r->index->phase == SEARCH_LOADING && r->index->hidden;
     building = r->index->damaged || (r->index->hidden && r->index->phase != SEARCH_FOLLOWING);
     pthread_mutex_unlock(&r->index->lock);
     if (loading)
