@@ -63,6 +63,8 @@ static const char *const elsewhere[] = {
     "cell_after_record",   /* test/cell */
     "cell_before_publish", /* test/cell */
     "cell_after_publish",  /* test/cell */
+    "carry_removed",       /* unit stream_carry_test */
+    "carry_appended",      /* unit stream_carry_test */
     "repartition_begin",   /* test/rados/splits.sh, like all below */
     "repartition_noted",
     "repartition_before_engine",
