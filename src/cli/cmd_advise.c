@@ -313,7 +313,7 @@ static int read_table(struct ctx *c, struct work *w, struct client *cl)
     struct wr_table_description table;
     int code;
 
-    TRY(client_describe(c, cl, bytes_str(w->options->table), &table));
+    TRY(cli_describe(c, cl, bytes_str(w->options->table), &table));
     progress_start(&w->progress, c->clock, 0, w->options->quiet);
     code = walk_table(c, cl, &table, 1, survey_rows, w);
     w->head.seconds = progress_seconds(&w->progress);

@@ -76,7 +76,7 @@ static int alter(struct ctx *c, struct client *cl, struct cli *cli, void *option
         return fail(c, E_PARAMETER,
                     "what is to change? Give --ttl, --versions, --deviation, --read or --write");
     TRY(client_exec(c, cl, &request, &reply));
-    TRY(client_describe(c, cl, u->table, &table));
+    TRY(cli_describe(c, cl, u->table, &table));
     print_table(&table, 0);
     return 0;
 }

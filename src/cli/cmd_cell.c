@@ -349,7 +349,7 @@ static int cell_run(struct ctx *c, struct client *cl, struct cli *cli, void *opt
 
     if (!put && strcmp(verb, "get") != 0)
         return fail(c, E_PARAMETER, "'%s' is not put or get", verb);
-    TRY(client_describe(c, cl, cell.table, &table));
+    TRY(cli_describe(c, cl, cell.table, &table));
     words = 2 + table.key_count + 1;
     if ((size_t)cli->argc != words && (size_t)cli->argc != words + 1)
         return fail(c, E_PARAMETER,

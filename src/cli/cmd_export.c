@@ -496,7 +496,7 @@ static int export_run(struct ctx *c, struct client *cl, struct cli *cli, void *o
         return fail(c, E_PARAMETER, "--format is csv, jsonl or parquet, not '%s'", o->format);
     if (has_format(&e, "parquet") && !o->output && isatty(STDOUT_FILENO))
         return fail(c, E_PARAMETER, "Parquet is nothing to look at: give --output FILE, or a pipe");
-    TRY(client_describe(c, cl, bytes_str(cli->argv[0]), &table));
+    TRY(cli_describe(c, cl, bytes_str(cli->argv[0]), &table));
     e.beside = o->versions || (has_format(&e, "parquet") && !o->columns);
     e.names_max = e.beside ? PARQUET_NAMES : COLUMNS_MAX;
     e.columns = ARENA_ARRAY(&c->arena, struct export_column, e.names_max + 1);

@@ -70,7 +70,7 @@ static int index_list(struct ctx *c, struct client *cl, struct cli *cli,
     struct wr_table_description t;
 
     (void)o;
-    TRY(client_describe(c, cl, bytes_str(cli->argv[1]), &t));
+    TRY(cli_describe(c, cl, bytes_str(cli->argv[1]), &t));
     for (size_t i = 0; i < t.index_count; i++) {
         const struct wr_index_meta *x = &t.indexes[i];
 
@@ -209,7 +209,7 @@ static int plan_table(struct ctx *c, struct client *cl, struct cli *cli,
     struct wr_table_description t;
     bytes key[WR_KEY_COLUMNS_MAX];
 
-    TRY(client_describe(c, cl, bytes_str(cli->argv[1]), &t));
+    TRY(cli_describe(c, cl, bytes_str(cli->argv[1]), &t));
     for (size_t i = 0; i < t.key_count; i++)
         key[i] = t.key[i].name;
     TRY(plan_columns(c, p, cli->argv[2], o->with, key, t.key_count));

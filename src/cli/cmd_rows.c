@@ -40,7 +40,7 @@ static int get(struct ctx *c, struct client *cl, struct cli *cli, void *options)
     int code, more;
 
     TRY(cli_take_table(c, cli, o->table, &request.table));
-    TRY(client_describe(c, cl, request.table, &table));
+    TRY(cli_describe(c, cl, request.table, &table));
     TRY(row_words_whole_key(c, &table, o->pk, cli->argv, (size_t)cli->argc, &request.key));
     TRY(read_flags_make(c, &o->select, table.key[0].name, &flags));
     request.read = flags.read;
@@ -167,7 +167,7 @@ static int scan_table(struct ctx *c, struct client *cl, struct cli *cli,
     struct wr_table_description table;
 
     TRY(cli_take_table(c, cli, o->table, &g->table));
-    TRY(client_describe(c, cl, g->table, &table));
+    TRY(cli_describe(c, cl, g->table, &table));
     TRY(span_make(c, &table, &o->span, cli->argv, (size_t)cli->argc, &s->span));
     TRY(read_flags_make(c, &o->select, table.key[0].name, &s->flags));
     g->start = s->span.start;

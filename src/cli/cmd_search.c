@@ -247,7 +247,7 @@ static int search_explain(struct ctx *c, struct client *cl, struct cli *cli,
 
     (void)o;
     TRY(search_words_parse(c, cli->argv[3], &v.query));
-    TRY(client_describe(c, cl, v.table, &v.description));
+    TRY(cli_describe(c, cl, v.table, &v.description));
     TRY(describe_index(c, cl, cli, &v.state));
     TRY(row_words_whole_key(c, &v.description, NULL, cli->argv + 4, (size_t)cli->argc - 4, &v.key));
     return search_verdict_print(c, &v);

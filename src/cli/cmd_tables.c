@@ -117,7 +117,7 @@ static int describe(struct ctx *c, struct client *cl, struct cli *cli, void *opt
     struct wr_table_description table;
     size_t partitions;
 
-    TRY(client_describe(c, cl, bytes_str(cli->argv[0]), &table));
+    TRY(cli_describe(c, cl, bytes_str(cli->argv[0]), &table));
     partitions = count_partitions(c, cl, bytes_str(cli->argv[0]));
     if (o->print.format)
         return describe_record(c, o, &table, partitions);

@@ -44,7 +44,7 @@ static int throughput(struct ctx *c, struct client *cl, struct cli *cli, void *o
         reserved->write = reserved->has_write ? (int32_t)o->write : 0;
         TRY(client_exec(c, cl, &request, &reply));
     }
-    TRY(client_describe(c, cl, name, &table));
+    TRY(cli_describe(c, cl, name, &table));
     if (o->print.format) {
         record_text(&record, "table", name);
         record_integer(&record, "read_cu", table.reserved.read);

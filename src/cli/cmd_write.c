@@ -233,7 +233,7 @@ static int write_row(struct ctx *c, struct client *cl, struct cli *cli,
     struct wr_table_description table;
 
     TRY(cli_take_table(c, cli, o->table, &w->table));
-    TRY(client_describe(c, cl, w->table, &table));
+    TRY(cli_describe(c, cl, w->table, &table));
     TRY(read_row(c, cli, &table, o, &w->row));
     TRY(read_condition(c, o, &w->condition));
     if (o->remove.count)

@@ -80,6 +80,10 @@ extern const struct option_row command_connection_rows[];
  * is taken away. */
 int cli_take_table(struct ctx *c, struct cli *cli, const char *flag, bytes *out);
 
+/* client_describe(); for a table that is not there, the reason ends with the name that was probably
+ * meant. */
+int cli_describe(struct ctx *c, struct client *cl, bytes table, struct wr_table_description *out);
+
 /* The last line of a report: whose it is. */
 void print_source(const struct client *cl, const char *table);
 

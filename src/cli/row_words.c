@@ -27,14 +27,26 @@ static int key_column(struct ctx *c, const struct wr_key_schema *s, bytes word,
     return value_of_word(c, of_column(c, "key column", s->name), word, s->type, out);
 }
 
+/* Names the columns, so that the next try needs no look at the table. */
+static int key_miscounted(struct ctx *c, const struct wr_table_description *t, size_t given)
+{
+    bytes names = BYTES_LIT("");
+
+    for (size_t i = 0; i < t->key_count; i++)
+        names = arena_printf(&c->arena, "%.*s%s%.*s:%s", BYTES_FMT(names), i ? ", " : "",
+                             BYTES_FMT(t->key[i].name), type_name(t->key[i].type));
+    return fail(c, E_PARAMETER, "the key of %.*s is %.*s: %zu value%s wanted, %zu given",
+                BYTES_FMT(t->table), BYTES_FMT(names), t->key_count, t->key_count == 1 ? "" : "s",
+                given);
+}
+
 int row_words_key(struct ctx *c, const struct wr_table_description *t, char **words, size_t count,
                   enum wr_type fill, struct wr_key *out)
 {
     struct wr_key_column *columns = ARENA_ARRAY(&c->arena, struct wr_key_column, t->key_count);
 
     if (count > t->key_count)
-        return fail(c, E_PARAMETER, "the key of %.*s has %zu columns, %zu values are given",
-                    BYTES_FMT(t->table), t->key_count, count);
+        return key_miscounted(c, t, count);
     for (size_t i = 0; i < t->key_count; i++) {
         columns[i] = (struct wr_key_column){.name = t->key[i].name, .value = {.type = fill}};
         if (i < count)
@@ -245,8 +257,7 @@ int row_words_pk(struct ctx *c, const struct wr_table_description *t, bytes text
     if (j.fault || !at_end(&j))
         return bad_json(c, &j, what);
     if (count != t->key_count)
-        return fail(c, E_PARAMETER, "the key of %.*s has %zu columns, --pk has %zu values",
-                    BYTES_FMT(t->table), t->key_count, count);
+        return key_miscounted(c, t, count);
     *out = (struct wr_key){key, count};
     return 0;
 }
@@ -259,8 +270,7 @@ int row_words_whole_key(struct ctx *c, const struct wr_table_description *t, con
     if (pk)
         return row_words_pk(c, t, bytes_str(pk), out);
     if (count != t->key_count)
-        return fail(c, E_PARAMETER, "the key of %.*s has %zu columns, %zu values are given",
-                    BYTES_FMT(t->table), t->key_count, count);
+        return key_miscounted(c, t, count);
     return row_words_key(c, t, words, count, WR_NULL, out);
 }
 

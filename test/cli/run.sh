@@ -59,9 +59,10 @@ check "condition" exits 4 "there is no such row" delete t a 2 --condition exist
 check "where that is true" run update t a 1 x=3 --where 'state = paid and x < 2.5 and x != 1.5 and x > 1.9'
 check "was written" prints '{"k":"a","n":1,"state":"paid","x":3}' get t a 1
 check "no table" exits 3 "does not exist" get nothing a 1
+check "no table of that name" exits 3 "does not exist: tt; did you mean t\?" get tt a 1
 check "no table to scan" exits 3 "does not exist" scan nothing
 check "an integer that is none" exits 2 "key column n: 'one' is no integer" get t a one
-check "too few keys" exits 2 "has 2 columns, 1 values" get t a
+check "too few keys" exits 2 "k:string, n:int.*: 2 values wanted, 1 given" get t a
 check "a cell that is none" exits 2 "COLUMN=VALUE" put t a 1 x
 check "too large a number" exits 2 "does not fit into 64 bits" put t a 1 x=9223372036854775808
 check "null" exits 2 "null is no value" put t a 1 x=null
