@@ -4,29 +4,7 @@
 #   examples/key-design/run.sh [NAME…]
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
-build=${BUILD:-$here/../../build}
-work=$(mktemp -d)
-server=
-finish() {
-    [ -z "$server" ] || { kill "$server" 2>/dev/null; wait "$server" 2>/dev/null; } || true
-    rm -rf "$work"
-}
-trap finish EXIT
-unset WIDEROW_PROFILE
-export WIDEROW_ACCESS_KEY_ID=example WIDEROW_ACCESS_KEY_SECRET=example-secret WIDEROW_INSTANCE=example
-
-start_server() {
-    rm -f "$work/port"
-    "$build/widerowd" --engine mem --data "$work" --http 127.0.0.1:0 --sql 127.0.0.1:0 --admin off --port-file "$work/port" \
-        --set table_ops_per_s_max=0 >"$work/log" 2>&1 &
-    server=$!
-    until [ -s "$work/port" ]; do
-        kill -0 "$server" 2>/dev/null || { cat "$work/log"; exit 1; }
-        sleep 0.05
-    done
-    WIDEROW_ENDPOINT=http://$(sed -n 's/^http=//p' "$work/port") WIDEROW_SQL=$(sed -n 's/^sql=//p' "$work/port")
-    export WIDEROW_ENDPOINT WIDEROW_SQL
-}
+. "$here/../server.sh"
 
 # Comments are printed as they stand, statements with what they answer. One behind "-- refused:" has to be.
 statement() { # TEXT REFUSED
@@ -55,7 +33,7 @@ play() { # FILE
 
 [ $# -gt 0 ] || set -- orders newest hash reverse bucket random log trade
 for name; do
-    start_server
+    start_server --engine mem --sql 127.0.0.1:0 --set table_ops_per_s_max=0
     play "$here/$name.sql"
     kill "$server" && wait "$server" 2>/dev/null || true
     server=

@@ -4,42 +4,15 @@
 #   examples/month-tables/run.sh [RECORDS] [MONTHS_KEPT]
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
-build=${BUILD:-$here/../../build}
-case $build in /*) ;; *) build=$PWD/$build ;; esac
-widerow=$build/widerow
+. "$here/../server.sh"
 records=${1:-120000}
 kept=${2:-3}
-work=$(mktemp -d)
 archive=${ARCHIVE:-$work/archive}
-server=
 prefix=purchases_
 key="CardID:integer,time:string,DeviceID:integer,OrderNumber:integer"
 
 # What a month's table reserves while it is the current one, and afterwards.
 current_read=2000 current_write=2000 past_read=200 past_write=0
-
-finish() {
-    if [ -n "$server" ]; then
-        kill "$server" 2>/dev/null || true
-        wait "$server" 2>/dev/null || true
-    fi
-    rm -rf "$work"
-}
-trap finish EXIT
-
-start_server() {
-    export WIDEROW_ACCESS_KEY_ID=example WIDEROW_ACCESS_KEY_SECRET=example-secret WIDEROW_INSTANCE=example
-    "$build/widerowd" --data "$work/data" --http 127.0.0.1:0 --sql off --admin off --port-file "$work/port" \
-        --set throughput_change_s_min=0 --set table_ops_per_s_max=0 >"$work/log" 2>&1 &
-    server=$!
-    for _ in $(seq 200); do
-        [ -s "$work/port" ] && break
-        kill -0 "$server" 2>/dev/null || { cat "$work/log"; exit 1; }
-        sleep 0.05
-    done
-    WIDEROW_ENDPOINT=http://$(sed -n 's/^http=//p' "$work/port")
-    export WIDEROW_ENDPOINT
-}
 
 count() { # TABLE: its rows
     "$widerow" scan "$1" --count
@@ -72,7 +45,7 @@ expire_month() { # TABLE
 }
 
 mkdir -p "$archive"
-[ -n "${WIDEROW_ENDPOINT:-}" ] || start_server
+[ -n "${WIDEROW_ENDPOINT:-}" ] || start_server --sql off --set throughput_change_s_min=0 --set table_ops_per_s_max=0
 
 # One file a month, in the order of time.
 "$widerow" sample campus --records "$records" --seed 1 | awk -F, -v dir="$work" '

@@ -4,32 +4,10 @@
 #   examples/series/run.sh [RECORDS]
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
-build=${BUILD:-$here/../../build}
-case $build in /*) ;; *) build=$PWD/$build ;; esac
-widerow=$build/widerow
+. "$here/../server.sh"
 records=${1:-60000}
-work=$(mktemp -d)
-server=
 
-finish() {
-    if [ -n "$server" ]; then
-        kill "$server" 2>/dev/null || true
-        wait "$server" 2>/dev/null || true
-    fi
-    rm -rf "$work"
-}
-trap finish EXIT
-
-export WIDEROW_ACCESS_KEY_ID=example WIDEROW_ACCESS_KEY_SECRET=example-secret WIDEROW_INSTANCE=example
-"$build/widerowd" --data "$work/data" --http 127.0.0.1:0 --sql off --admin off --port-file "$work/port" >"$work/log" 2>&1 &
-server=$!
-for _ in $(seq 600); do
-    [ -s "$work/port" ] && break
-    kill -0 "$server" 2>/dev/null || { cat "$work/log"; exit 1; }
-    sleep 0.1
-done
-WIDEROW_ENDPOINT=http://$(sed -n 's/^http=//p' "$work/port")
-export WIDEROW_ENDPOINT
+start_server --sql off
 
 expect() { # WHAT WANTED FOUND
     [ "$2" = "$3" ] || { echo "$1: $3, where $2 is right" >&2; exit 1; }
