@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#define FIELD_WORDS ((SEARCH_FIELDS_MAX + 63) / 64)
+
 struct search {
     const struct search_job *job;
     const struct wr_search *s;
@@ -16,8 +18,9 @@ struct search {
     float *score_room; /* of a window; NULL without scores */
     bool all;          /* every document that matches is wanted: it is counted, or aggregated */
     int64_t total;
-    uint64_t asked[PARTS_WORDS];
+    uint64_t asked[FIELD_WORDS]; /* since add_needs() */
     struct part_set needs;
+    struct held_parts held;
 };
 
 static bool given_up(const struct search_job *job)
@@ -215,6 +218,7 @@ static int run_segment(struct search *x, const struct view_segment *v)
 
     TRY(parts_hold(x->job->c, v->segment, &x->needs));
     rc = run_held(x, v);
+    held_drop(v->segment, &x->held);
     parts_drop(v->segment, &x->needs);
     return rc;
 }
@@ -232,26 +236,45 @@ static const struct search_job *note_fields(struct search *x, const struct searc
     return own;
 }
 
+/* What is needed of the fields that have been asked for since the last time. A query holds what
+ * else it needs as it finds it: the documents of its terms. */
+static void add_needs(struct search *x, bool by_query)
+{
+    const struct search_schema *schema = x->job->schema;
+
+    for (size_t f = 0; f < schema->count; f++) {
+        enum field_kind kind = schema->fields[f].kind;
+
+        if (!(x->asked[f / 64] >> f % 64 & 1))
+            continue;
+        if (kind != FIELD_ORDINAL || !by_query)
+            part_set_add(&x->needs, part_of_field(f, PART_VALUES));
+        part_set_add(&x->needs, part_of_field(f, PART_TERMS));
+    }
+    memset(x->asked, 0, sizeof(x->asked));
+}
+
 /* All that is asked for has been checked, and so looked for. */
 static void set_needs(struct search *x)
 {
-    for (size_t f = 0; f < x->job->schema->count; f++)
-        if (x->asked[f / 64] >> f % 64 & 1)
-            part_set_add(&x->needs, PART_FIELDS + f);
+    add_needs(x, false);
     if (x->top.room || x->top.after || x->collect.rows)
         part_set_add(&x->needs, PART_KEYS);
     if (x->job->expired_ms != INT64_MIN)
         part_set_add(&x->needs, PART_STAMPS);
     x->query.needs = x->collect.needs = &x->needs;
+    x->query.held = x->collect.held = &x->held;
 }
 
 static int check(struct search *x)
 {
     struct node *node;
 
+    add_needs(x, false);
     TRY(node_compile(&x->query, x->s->query, x->scores, &node));
     if (x->s->filter)
         TRY(node_compile(&x->query, x->s->filter, false, &node));
+    add_needs(x, true);
     if (x->s->collapse.ptr)
         return fail(x->job->c, E_PARAMETER, "Collapse is not supported by this server yet.");
     if (x->s->highlight.given && x->s->highlight.count)

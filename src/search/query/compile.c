@@ -252,25 +252,27 @@ static bool past_deadline(const struct ctx *c)
 static int matching_terms(struct about *a, bytes pattern, bool suffix, struct node **out)
 {
     bytes prefix = suffix ? BYTES_NONE : pattern_prefix(pattern);
-    uint32_t first, end;
-    uint64_t *bits;
+    uint32_t first;
+    struct term_adder add = {.q = a->q, .col = a->col};
+    int rc = E_OK;
 
     if (!a->col)
         return E_OK;
     first = column_find(a->col, prefix);
-    end = prefix_end(a->col, prefix, first);
-    TRY(node_bitmap(a->q, a->weight, out, &bits));
-    for (uint32_t i = first; i < end; i++) {
+    add.end = prefix_end(a->col, prefix, first);
+    TRY(node_bitmap(a->q, a->weight, out, &add.bits));
+    for (uint32_t i = first; i < add.end && !rc; i++) {
         bytes term = column_term(a->col, i);
 
         if (suffix ? term.len >= pattern.len &&
                          bytes_equal(bytes_skip(term, term.len - pattern.len), pattern)
                    : pattern_matches(pattern, term))
-            bitmap_add_term(bits, a->q->segment, a->col, i);
-        if (i % 65536 == 65535 && past_deadline(a->q->c))
-            return fail(a->q->c, E_BUSY, "The search query took too long.");
+            rc = bitmap_add_term(&add, i);
+        if (!rc && i % 65536 == 65535 && past_deadline(a->q->c))
+            rc = fail(a->q->c, E_BUSY, "The search query took too long.");
     }
-    return E_OK;
+    bitmap_add_end(&add);
+    return rc;
 }
 
 static int wildcard_node(struct about *a, struct node **out)

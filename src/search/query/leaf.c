@@ -103,21 +103,70 @@ int node_bitmap(struct query *q, float score, struct node **out, uint64_t **bits
     return E_OK;
 }
 
-void bitmap_add_term(uint64_t *bits, const struct segment *s, const struct segment_column *col,
-                     uint32_t term)
+/* TEXT has no bits. */
+static bool term_dense(const struct segment_column *col, uint32_t term, uint32_t documents)
 {
-    const uint32_t *posts = col->posts + col->post_at[term];
-    uint32_t count = col->term_docs[term];
+    return !col->position_at && posts_dense(col->term_docs[term], documents);
+}
 
-    if (!col->freqs && posts_dense(count, s->documents)) {
+/* Where the documents of a term end, in posts. */
+static uint64_t posts_end(const struct segment_column *col, uint32_t term, uint32_t documents)
+{
+    return col->post_at[term] +
+           (term_dense(col, term, documents) ? dead_words(documents) * 2 : col->term_docs[term]);
+}
+
+static int read_posts(struct query *q, const struct segment_column *col, uint64_t from, uint64_t to,
+                      struct held_parts *held, const uint32_t **out)
+{
+    const void *posts;
+
+    TRY(parts_slice(q->c, q->segment, SECTION_POSTS, (size_t)(col - q->segment->columns), from * 4,
+                    to * 4, held, &posts));
+    *out = posts;
+    return E_OK;
+}
+
+/* Of several terms the documents are read together, where they lie close. */
+static int read_ahead(struct term_adder *a, uint32_t term)
+{
+    static const uint64_t posts_max = 16384;
+    uint32_t documents = a->q->segment->documents, end = term + 1;
+    uint64_t from = a->col->post_at[term];
+
+    held_drop(a->q->segment, &a->held);
+    while (end < a->end && posts_end(a->col, end, documents) - from <= posts_max)
+        end++;
+    a->read_at = from;
+    a->read_end = end;
+    return read_posts(a->q, a->col, from, posts_end(a->col, end - 1, documents), &a->held,
+                      &a->read);
+}
+
+int bitmap_add_term(struct term_adder *a, uint32_t term)
+{
+    const struct segment_column *col = a->col;
+    uint32_t count = col->term_docs[term], documents = a->q->segment->documents;
+    const uint32_t *posts;
+
+    if (term >= a->read_end)
+        TRY(read_ahead(a, term));
+    posts = a->read + (col->post_at[term] - a->read_at);
+    if (term_dense(col, term, documents)) {
         const uint64_t *from = (const uint64_t *)(const void *)posts;
 
-        for (size_t i = 0; i < dead_words(s->documents); i++)
-            bits[i] |= from[i];
-        return;
+        for (size_t i = 0; i < dead_words(documents); i++)
+            a->bits[i] |= from[i];
+        return E_OK;
     }
     for (uint32_t i = 0; i < count; i++)
-        bits[posts[i] / 64] |= 1ull << posts[i] % 64;
+        a->bits[posts[i] / 64] |= 1ull << posts[i] % 64;
+    return E_OK;
+}
+
+void bitmap_add_end(struct term_adder *a)
+{
+    held_drop(a->q->segment, &a->held);
 }
 
 static void window_docs(struct node *n, uint32_t base, uint64_t *bits, float *scores)
@@ -144,14 +193,15 @@ static bool test_docs(const struct node *n, uint32_t doc)
     return postings_have(l->docs, l->count, doc);
 }
 
-static struct node *one_term(struct query *q, const struct segment_column *col, uint32_t term,
-                             float score)
+static int one_term(struct query *q, const struct segment_column *col, uint32_t term, float score,
+                    struct node **out)
 {
-    uint32_t count = col->term_docs[term];
-    const uint32_t *posts = col->posts + col->post_at[term];
+    uint32_t count = col->term_docs[term], documents = q->segment->documents;
+    const uint32_t *posts;
     struct leaf *l;
 
-    if (!col->freqs && posts_dense(count, q->segment->documents)) {
+    TRY(read_posts(q, col, col->post_at[term], posts_end(col, term, documents), q->held, &posts));
+    if (term_dense(col, term, documents)) {
         l = leaf_new(q, window_bits, count, score);
         l->bits = (const uint64_t *)(const void *)posts;
         l->node.test = test_bits;
@@ -161,26 +211,27 @@ static struct node *one_term(struct query *q, const struct segment_column *col, 
         l->count = count;
         l->node.test = test_docs;
     }
-    return &l->node;
+    *out = &l->node;
+    return E_OK;
 }
 
 int node_terms(struct query *q, const struct segment_column *col, uint32_t first, uint32_t end,
                float score, struct node **out)
 {
-    uint64_t *bits;
+    struct term_adder a = {.q = q, .col = col, .end = end};
+    int rc = E_OK;
 
     if (first >= end) {
         *out = node_none(q);
         return E_OK;
     }
-    if (end - first == 1) {
-        *out = one_term(q, col, first, score);
-        return E_OK;
-    }
-    TRY(node_bitmap(q, score, out, &bits));
-    for (uint32_t i = first; i < end; i++)
-        bitmap_add_term(bits, q->segment, col, i);
-    return E_OK;
+    if (end - first == 1)
+        return one_term(q, col, first, score, out);
+    TRY(node_bitmap(q, score, out, &a.bits));
+    for (uint32_t i = first; i < end && !rc; i++)
+        rc = bitmap_add_term(&a, i);
+    bitmap_add_end(&a);
+    return rc;
 }
 
 /* Every document has one value: 64 are compared at a time. */
@@ -317,8 +368,10 @@ static void window_lengths(struct node *n, uint32_t base, uint64_t *bits, float 
 int node_exists(struct query *q, const struct segment_column *col, enum field_kind kind,
                 float score, struct node **out)
 {
+    size_t field = (size_t)(col - q->segment->columns);
     struct leaf *l;
 
+    TRY(parts_hold_one(q->c, q->segment, part_of_field(field, PART_VALUES), q->held));
     if (kind != FIELD_TEXT && !col->offsets) {
         *out = node_all(q, score);
         return E_OK;

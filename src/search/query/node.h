@@ -36,6 +36,7 @@ struct query {
     /* What of a segment has to be held while the query looks at it: of `segment` it is. NULL: all
      * segments are in memory. */
     const struct part_set *needs;
+    struct held_parts *held;  /* what is held beside, of `segment`: who sets that drops them */
     struct found_term *terms; /* what text_idf() has counted */
 };
 
@@ -63,9 +64,19 @@ int node_exists(struct query *q, const struct segment_column *col, enum field_ki
                 float score, struct node **out);
 /* A bit a document, all zeros, to be filled: E_MEMORY. */
 int node_bitmap(struct query *q, float score, struct node **out, uint64_t **bits);
-/* Adds the documents of a term. */
-void bitmap_add_term(uint64_t *bits, const struct segment *s, const struct segment_column *col,
-                     uint32_t term);
+/* Adds the documents of terms [.., end), one term after the other, ascending. */
+struct term_adder {
+    struct query *q;
+    const struct segment_column *col;
+    uint64_t *bits;
+    uint32_t end;
+    uint32_t read_end;    /* the documents of the terms below are in memory */
+    const uint32_t *read; /* of posts, from `read_at` on */
+    uint64_t read_at;
+    struct held_parts held; /* to be dropped at the end */
+};
+int bitmap_add_term(struct term_adder *a, uint32_t term);
+void bitmap_add_end(struct term_adder *a);
 
 /* ---- text (text_node.c) ---- */
 

@@ -34,7 +34,7 @@ static int count_term(struct query *q, size_t field, bytes term, double *out)
 {
     struct part_set set = {0};
 
-    part_set_add(&set, PART_FIELDS + field);
+    part_set_add(&set, part_of_field(field, PART_TERMS));
     *out = 0;
     for (size_t i = 0; i < q->view->count; i++) {
         struct segment *s = q->view->segments[i].segment;
@@ -143,15 +143,25 @@ static uint32_t next_text_term(struct node *n, uint32_t from, float *score)
     return t->docs[t->at];
 }
 
-static void text_term_init(struct text_term *t, const struct segment_column *col, uint32_t term)
+/* What of a term is wanted: at least its documents. */
+static int text_term_init(struct query *q, struct text_term *t, size_t field, uint32_t term,
+                          bool freqs)
 {
+    const struct segment_column *col = &q->segment->columns[field];
+    uint64_t from = col->post_at[term], to = from + col->term_docs[term];
+    const void *docs, *often = NULL;
+
+    TRY(parts_slice(q->c, q->segment, SECTION_POSTS, field, from * 4, to * 4, q->held, &docs));
+    if (freqs)
+        TRY(parts_slice(q->c, q->segment, SECTION_FREQS, field, from * 2, to * 2, q->held, &often));
     *t = (struct text_term){
         .node = {window_text_term, col->term_docs[term], test_text_term, NULL},
         .col = col,
-        .docs = col->posts + col->post_at[term],
-        .freqs = col->freqs + col->post_at[term],
+        .docs = docs,
+        .freqs = often,
         .count = col->term_docs[term],
     };
+    return E_OK;
 }
 
 int node_text_term(struct query *q, size_t field, bytes term, float weight, bool scores,
@@ -165,7 +175,7 @@ int node_text_term(struct query *q, size_t field, bytes term, float weight, bool
         return E_OK;
     }
     t = ARENA_NEW(&q->c->arena, struct text_term);
-    text_term_init(t, &q->segment->columns[field], at);
+    TRY(text_term_init(q, t, field, at, scores));
     if (scores) {
         struct text_stats stats = text_stats_of(q->view, field);
         double idf;
@@ -184,7 +194,7 @@ struct phrase_term {
     uint32_t number;
     uint32_t offset; /* from the phrase's first position */
     uint32_t read;   /* the posting before which `positions` stands */
-    const uint8_t *positions;
+    const uint8_t *first_position, *positions;
     uint32_t *list; /* of the document that is looked at */
     uint32_t list_count, list_room;
 };
@@ -206,8 +216,8 @@ static void read_positions(struct arena *a, struct phrase_term *t)
 
     if (t->read > at || t->read / POSITION_SKIP < skip) {
         t->read = skip * POSITION_SKIP;
-        t->positions = col->positions + col->position_at[t->number] +
-                       (skip ? col->skips[col->skip_at[t->number] + skip - 1] : 0);
+        t->positions =
+            t->first_position + (skip ? col->skips[col->skip_at[t->number] + skip - 1] : 0);
     }
     for (; t->read < at; t->read++)
         for (uint16_t i = 0; i < t->term.freqs[t->read]; i++)
@@ -318,6 +328,25 @@ static void window_phrase(struct node *n, uint32_t base, uint64_t *bits, float *
     memcpy(bits, found, sizeof(found));
 }
 
+/* False, and `t` is not filled: no document has the term. */
+static int phrase_term_init(struct query *q, struct phrase_term *t, size_t field, bytes term,
+                            bool *has)
+{
+    const struct segment_column *col = &q->segment->columns[field];
+    const void *positions;
+    uint64_t to;
+
+    *has = column_has(col, term, &t->number);
+    if (!*has)
+        return E_OK;
+    TRY(text_term_init(q, &t->term, field, t->number, true));
+    to = t->number + 1 < col->term_count ? col->position_at[t->number + 1] : UINT64_MAX;
+    TRY(parts_slice(q->c, q->segment, SECTION_POSITIONS, field, col->position_at[t->number], to,
+                    q->held, &positions));
+    t->first_position = t->positions = positions;
+    return E_OK;
+}
+
 int node_phrase(struct query *q, size_t field, const bytes *terms, const uint32_t *positions,
                 size_t count, uint32_t slop, float weight, bool scores, struct node **out)
 {
@@ -331,14 +360,13 @@ int node_phrase(struct query *q, size_t field, const bytes *terms, const uint32_
         return E_OK;
     p->terms = ARENA_ARRAY(&q->c->arena, struct phrase_term, count);
     for (size_t i = 0; i < count; i++) {
-        const struct segment_column *col = &q->segment->columns[field];
         struct phrase_term *t = &p->terms[i];
+        bool has;
 
-        if (!column_has(col, terms[i], &t->number))
+        TRY(phrase_term_init(q, t, field, terms[i], &has));
+        if (!has)
             return E_OK;
-        text_term_init(&t->term, col, t->number);
         t->offset = positions[i] - positions[0];
-        t->positions = col->positions + col->position_at[t->number];
         estimate = t->term.count < estimate ? t->term.count : estimate;
         if (scores)
             TRY(text_idf(q, field, &stats, terms[i], &one));

@@ -119,7 +119,8 @@ static void window_start(const struct query *q, const struct view_segment *v,
 }
 
 static int look_at_held(struct query *q, const struct view_segment *v, size_t field,
-                        const struct wr_knn_condition *knn, float length, struct nearest *n)
+                        const struct wr_knn_condition *knn, float length, struct held_parts *held,
+                        struct nearest *n)
 {
     const struct search_field *f = &q->schema->fields[field];
     const struct segment_column *col = &v->segment->columns[field];
@@ -127,6 +128,7 @@ static int look_at_held(struct query *q, const struct view_segment *v, size_t fi
     struct node *filter;
 
     of.segment = v->segment;
+    of.held = held;
     TRY(node_compile(&of, knn->filter, false, &filter));
     for (uint32_t base = 0; base < v->segment->documents; base += WINDOW_DOCS) {
         uint64_t bits[WINDOW_WORDS];
@@ -151,12 +153,14 @@ static int look_at_held(struct query *q, const struct view_segment *v, size_t fi
 static int look_at_segment(struct query *q, const struct view_segment *v, size_t field,
                            const struct wr_knn_condition *knn, float length, struct nearest *n)
 {
+    struct held_parts held = {0};
     int rc;
 
     if (!q->needs)
-        return look_at_held(q, v, field, knn, length, n);
+        return look_at_held(q, v, field, knn, length, &held, n);
     TRY(parts_hold(q->c, v->segment, q->needs));
-    rc = look_at_held(q, v, field, knn, length, n);
+    rc = look_at_held(q, v, field, knn, length, &held, n);
+    held_drop(v->segment, &held);
     parts_drop(v->segment, q->needs);
     return rc;
 }

@@ -18,6 +18,7 @@ struct collect {
     const struct search_schema *schema;
     const struct view *view;
     const struct part_set *needs; /* as of struct query */
+    struct held_parts *held;      /* as well */
     bool rows;                    /* some aggregation gives rows: keys are looked at */
     size_t bytes_max;             /* what all aggregations of the request may hold */
     size_t bytes;                 /* held, about */

@@ -138,6 +138,7 @@ static int compile_filters(struct group_by *g, const struct segment *s)
                       .view = g->k->view,
                       .segment = s,
                       .needs = g->k->needs,
+                      .held = g->k->held,
                       .now_ms = g->k->now_ms,
                       .expired_ms = INT64_MIN};
 

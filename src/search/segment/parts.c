@@ -6,6 +6,10 @@
 #include <inttypes.h>
 #include <pthread.h>
 
+#define SLICE SIZE_MAX /* the number of what is no part of its own */
+#define SLICE_BUCKETS 64
+
+/* Or a slice of one. */
 struct part {
     uint64_t at, len; /* in the image; len 0: there is nothing to it */
     uint8_t *data;    /* NULL: not in memory */
@@ -14,6 +18,7 @@ struct part {
     struct part *newer, *older; /* of those in memory that nobody holds */
     struct segment *segment;
     size_t number;
+    struct part *next; /* of the slices in its bucket */
 };
 
 struct parts {
@@ -21,6 +26,7 @@ struct parts {
     const struct search_schema *schema;
     uint8_t *head; /* what the table is a view of */
     struct segment_head read;
+    struct part *slices[SLICE_BUCKETS];
     size_t count;
     struct part list[];
 };
@@ -36,7 +42,7 @@ struct part_set part_set_all(const struct search_schema *s)
 {
     struct part_set set = {0};
 
-    for (size_t i = 0; i < s->count + PART_FIELDS; i++)
+    for (size_t i = 0; i < part_count(s->count); i++)
         part_set_add(&set, i);
     return set;
 }
@@ -96,14 +102,39 @@ static void list_remove(struct part_cache *c, struct part *p)
         c->oldest = p->newer;
 }
 
+static uint64_t cost(const struct part *p)
+{
+    return p->number == SLICE ? p->len + sizeof(*p) : p->len;
+}
+
+static struct part **bucket_of(const struct parts *all, uint64_t at)
+{
+    return (struct part **)&all->slices[(at * 0x9E3779B97F4A7C15ull) >> 58];
+}
+
+static void slice_free(struct part *p)
+{
+    struct part **at = bucket_of(p->segment->parts, p->at);
+
+    while (*at != p)
+        at = &(*at)->next;
+    *at = p->next;
+    mem_free(p->data);
+    mem_free(p);
+}
+
 /* What it was made of is not there any more. */
 static void forget(struct part_cache *c, struct part *p)
 {
     list_remove(c, p);
+    c->bytes -= cost(p);
+    if (p->number == SLICE) {
+        slice_free(p);
+        return;
+    }
     segment_forget(p->segment, p->number);
     mem_free(p->data);
     p->data = NULL;
-    c->bytes -= p->len;
 }
 
 static void make_room(struct part_cache *c, uint64_t len)
@@ -124,7 +155,7 @@ static bool use(struct part *p, uint8_t *data)
                           .count = all->read.sections,
                           .table = all->read.table};
 
-    if (!segment_use(p->segment, &image, p->number, all->schema))
+    if (p->number != SLICE && !segment_use(p->segment, &image, p->number, all->schema))
         return false;
     p->data = data;
     return true;
@@ -132,12 +163,32 @@ static bool use(struct part *p, uint8_t *data)
 
 /* ---- opening ---- */
 
+static enum field_part part_of_section(uint32_t section)
+{
+    switch (section) {
+    case SECTION_TERM_ENDS:
+    case SECTION_TERMS:
+    case SECTION_TERM_DOCS:
+    case SECTION_POST_AT:
+    case SECTION_POSITION_AT:
+    case SECTION_SKIP_AT:
+    case SECTION_SKIPS:
+        return PART_TERMS;
+    case SECTION_POSTS:
+    case SECTION_FREQS:
+    case SECTION_POSITIONS:
+        return PART_POSTS;
+    default:
+        return PART_VALUES;
+    }
+}
+
 static size_t part_of(const uint8_t *row)
 {
     uint32_t section = load_u32(row), field = load_u32(row + 4);
 
     if (field != IMAGE_FIELD_NONE)
-        return PART_FIELDS + field;
+        return part_of_field(field, part_of_section(section));
     return section == SECTION_STAMPS ? PART_STAMPS : PART_KEYS;
 }
 
@@ -150,6 +201,8 @@ static bool find_parts(struct parts *all)
         size_t number = part_of(row);
         struct part *p;
 
+        if (load_u32(row) == SECTION_STATS) /* the head has them */
+            continue;
         if (number >= all->count || at > all->read.len || len > all->read.len - at || (at & 7))
             return false;
         p = &all->list[number];
@@ -170,6 +223,11 @@ static void parts_free(struct segment *s)
     struct part_cache *c = s->parts->cache;
 
     pthread_mutex_lock(&c->lock);
+    for (size_t i = 0; i < SLICE_BUCKETS; i++)
+        while (s->parts->slices[i]) {
+            invariant(!s->parts->slices[i]->holds);
+            forget(c, s->parts->slices[i]);
+        }
     for (size_t i = 0; i < s->parts->count; i++) {
         invariant(!s->parts->list[i].holds && !s->parts->list[i].loading);
         if (s->parts->list[i].data)
@@ -183,7 +241,7 @@ static void parts_free(struct segment *s)
 struct segment *segment_open_stored(bytes head, const struct search_schema *schema, uint64_t number,
                                     struct segment_owner *owner, struct part_cache *cache)
 {
-    size_t count = schema->count + PART_FIELDS;
+    size_t count = part_count(schema->count);
     struct parts *all = mem_zalloc(sizeof(*all) + count * sizeof(all->list[0]));
     struct segment *s;
 
@@ -218,6 +276,11 @@ struct segment *segment_open_stored(bytes head, const struct search_schema *sche
     return s;
 }
 
+static bool is_posts(size_t number)
+{
+    return number >= PART_FIELDS && (number - PART_FIELDS) % FIELD_PARTS == PART_POSTS;
+}
+
 void parts_fill(struct segment *s, const uint8_t *image)
 {
     struct part_cache *c = s->parts->cache;
@@ -230,7 +293,8 @@ void parts_fill(struct segment *s, const uint8_t *image)
             continue;
         data = memcpy(mem_alloc(p->len), image + p->at, p->len);
         pthread_mutex_lock(&c->lock);
-        make_room(c, p->len);
+        if (!is_posts(i)) /* of which searches need little */
+            make_room(c, p->len);
         if (c->bytes + p->len <= c->bytes_max && !p->data && !p->loading && use(p, data)) {
             c->bytes += p->len;
             list_add(c, p);
@@ -251,8 +315,8 @@ static int load(struct ctx *c, struct part_cache *cache, struct part *p)
     int rc;
 
     p->loading = true;
-    make_room(cache, p->len);
-    cache->bytes += p->len;
+    make_room(cache, cost(p));
+    cache->bytes += cost(p);
     pthread_mutex_unlock(&cache->lock);
     data = mem_alloc(p->len);
     rc = s->owner->read(c, s->owner, s, p->at, p->len, data);
@@ -262,38 +326,47 @@ static int load(struct ctx *c, struct part_cache *cache, struct part *p)
         rc = fail(c, E_CORRUPT, "segment %" PRIu64 ": part %zu is not what its head says",
                   (uint64_t)s->id, p->number);
     if (rc) {
-        cache->bytes -= p->len;
+        cache->bytes -= cost(p);
         mem_free(data);
     }
     pthread_cond_broadcast(&cache->loaded);
     return rc;
 }
 
+/* Under the lock, also below. */
+static void unhold(struct part_cache *cache, struct part *p)
+{
+    invariant(p->holds);
+    if (--p->holds)
+        return;
+    if (p->data)
+        list_add(cache, p);
+    else if (p->number == SLICE)
+        slice_free(p);
+}
+
+/* Who waits holds it already: so a slice stays until all who wait have seen that it can't be read.
+ */
 static int hold(struct ctx *c, struct part_cache *cache, struct part *p)
 {
     int rc = E_OK;
 
-    pthread_mutex_lock(&cache->lock);
+    if (p->data && !p->holds)
+        list_remove(cache, p);
+    p->holds++;
     while (p->loading)
         pthread_cond_wait(&cache->loaded, &cache->lock);
     if (!p->data)
         rc = load(c, cache, p);
-    else if (!p->holds)
-        list_remove(cache, p);
-    if (!rc)
-        p->holds++;
-    pthread_mutex_unlock(&cache->lock);
+    if (rc)
+        unhold(cache, p);
     return rc;
 }
 
 static void drop(struct part_cache *cache, struct part *p)
 {
-    pthread_mutex_lock(&cache->lock);
-    invariant(p->holds);
-    if (!--p->holds)
-        list_add(cache, p);
+    unhold(cache, p);
     make_room(cache, 0);
-    pthread_mutex_unlock(&cache->lock);
 }
 
 static bool wanted(const struct parts *all, const struct part_set *set, size_t i)
@@ -303,9 +376,13 @@ static bool wanted(const struct parts *all, const struct part_set *set, size_t i
 
 static void drop_some(struct segment *s, const struct part_set *set, size_t count)
 {
+    struct part_cache *cache = s->parts->cache;
+
+    pthread_mutex_lock(&cache->lock);
     for (size_t i = 0; i < count; i++)
         if (wanted(s->parts, set, i))
-            drop(s->parts->cache, &s->parts->list[i]);
+            drop(cache, &s->parts->list[i]);
+    pthread_mutex_unlock(&cache->lock);
 }
 
 int parts_hold(struct ctx *c, struct segment *s, const struct part_set *set)
@@ -315,7 +392,9 @@ int parts_hold(struct ctx *c, struct segment *s, const struct part_set *set)
 
         if (!wanted(s->parts, set, i))
             continue;
+        pthread_mutex_lock(&s->parts->cache->lock);
         rc = hold(c, s->parts->cache, &s->parts->list[i]);
+        pthread_mutex_unlock(&s->parts->cache->lock);
         if (rc) {
             drop_some(s, set, i);
             return rc;
@@ -328,4 +407,127 @@ void parts_drop(struct segment *s, const struct part_set *set)
 {
     if (s->parts)
         drop_some(s, set, s->parts->count);
+}
+
+/* ---- one after the other ---- */
+
+struct held_part {
+    struct held_part *next;
+    struct part *part;
+};
+
+static void note(struct ctx *c, struct part *p, struct held_parts *held)
+{
+    struct held_part *h = ARENA_NEW(&c->arena, struct held_part);
+
+    *h = (struct held_part){held->first, p};
+    held->first = h;
+}
+
+int parts_hold_one(struct ctx *c, const struct segment *s, size_t part, struct held_parts *held)
+{
+    struct part *p;
+    int rc;
+
+    if (!s->parts || !s->parts->list[part].len)
+        return E_OK;
+    p = &s->parts->list[part];
+    pthread_mutex_lock(&s->parts->cache->lock);
+    rc = hold(c, s->parts->cache, p);
+    pthread_mutex_unlock(&s->parts->cache->lock);
+    if (!rc)
+        note(c, p, held);
+    return rc;
+}
+
+static const void *section_base(const struct segment_column *col, enum section section)
+{
+    return section == SECTION_POSTS   ? (const void *)col->posts
+           : section == SECTION_FREQS ? (const void *)col->freqs
+                                      : (const void *)col->positions;
+}
+
+/* Where a section begins in the image, and its length. */
+static bool find_section(const struct parts *all, enum section section, size_t field, uint64_t *at,
+                         uint64_t *len)
+{
+    for (uint32_t i = 0; i < all->read.sections; i++) {
+        const uint8_t *row = all->read.table + (size_t)i * IMAGE_ROW;
+
+        if (load_u32(row) != (uint32_t)section || load_u32(row + 4) != (uint32_t)field)
+            continue;
+        *at = load_u64(row + 8);
+        *len = load_u64(row + 16);
+        return true;
+    }
+    return false;
+}
+
+/* Under the lock. */
+static struct part *slice_of(const struct segment *s, uint64_t at, uint64_t len)
+{
+    struct part **bucket = bucket_of(s->parts, at), *p = *bucket;
+
+    while (p && !(p->at == at && p->len == len))
+        p = p->next;
+    if (!p) {
+        p = mem_zalloc(sizeof(*p));
+        p->at = at;
+        p->len = len;
+        p->segment = s->parts->list[0].segment;
+        p->number = SLICE;
+        p->next = *bucket;
+        *bucket = p;
+    }
+    return p;
+}
+
+int parts_slice(struct ctx *c, const struct segment *s, enum section section, size_t field,
+                uint64_t at, uint64_t to, struct held_parts *held, const void **out)
+{
+    static const uint64_t nothing;
+    struct part_cache *cache;
+    struct part *whole, *p;
+    uint64_t start, len;
+    int rc;
+
+    if (!s->parts) {
+        *out = (const uint8_t *)section_base(&s->columns[field], section) + at;
+        return E_OK;
+    }
+    if (!find_section(s->parts, section, field, &start, &len))
+        return fail(c, E_CORRUPT, "segment %" PRIu64 ": it has no section %d of field %zu",
+                    (uint64_t)s->id, (int)section, field);
+    to = to == UINT64_MAX ? len : to;
+    if (at > to || to > len)
+        return fail(c, E_CORRUPT, "segment %" PRIu64 ": section %d of field %zu is too short",
+                    (uint64_t)s->id, (int)section, field);
+    *out = &nothing;
+    if (at == to)
+        return E_OK;
+    cache = s->parts->cache;
+    whole = &s->parts->list[part_of_field(field, PART_POSTS)];
+    pthread_mutex_lock(&cache->lock);
+    p = whole->data ? whole : slice_of(s, start + at, to - at);
+    rc = hold(c, cache, p);
+    pthread_mutex_unlock(&cache->lock);
+    if (rc)
+        return rc;
+    note(c, p, held);
+    *out = p == whole ? (const uint8_t *)section_base(&s->columns[field], section) + at : p->data;
+    return E_OK;
+}
+
+void held_drop(const struct segment *s, struct held_parts *held)
+{
+    struct part_cache *cache;
+
+    if (!held->first)
+        return;
+    cache = s->parts->cache;
+    pthread_mutex_lock(&cache->lock);
+    for (const struct held_part *h = held->first; h; h = h->next)
+        drop(cache, h->part);
+    pthread_mutex_unlock(&cache->lock);
+    held->first = NULL;
 }

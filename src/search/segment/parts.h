@@ -1,5 +1,6 @@
 /* parts.h: stored segments, of which parts are in memory while somebody holds them, and as long as
- * there is room for them afterwards: the keys, the stamps, and each field is a part.
+ * there is room for them afterwards: the keys, the stamps, and of each field its values, its terms,
+ * and their documents, of which a search holds slices: those of the terms that it looks for.
  *
  * Of a segment that was built or merged all is in memory; holding its parts is nothing. Of one that
  * was opened from its head the members that belong to a part (key_ends, keys, stamps, a column but
@@ -10,7 +11,7 @@
 #include "base/ctx.h"
 #include "search/segment/head.h"
 
-#define PARTS_WORDS ((SEARCH_FIELDS_MAX + PART_FIELDS + 63) / 64)
+#define PARTS_WORDS ((SEARCH_FIELDS_MAX * FIELD_PARTS + PART_FIELDS + 63) / 64)
 
 struct part_set {
     uint64_t bits[PARTS_WORDS];
@@ -45,5 +46,23 @@ void parts_fill(struct segment *s, const uint8_t *image);
  * is held then. May wait for storage. */
 int parts_hold(struct ctx *c, struct segment *s, const struct part_set *set);
 void parts_drop(struct segment *s, const struct part_set *set);
+
+/* What a search holds of a segment beside a set: one after the other, as it comes upon them. */
+struct held_part;
+struct held_parts {
+    struct held_part *first; /* in an arena */
+};
+
+/* As parts_hold(), of one part. */
+int parts_hold_one(struct ctx *c, const struct segment *s, size_t part, struct held_parts *held);
+
+/* Bytes [at, to) of a section of a field's PART_POSTS (SECTION_POSTS, SECTION_FREQS,
+ * SECTION_POSITIONS), whether all of it is in memory or not; `to` UINT64_MAX: up to its end. Also
+ * aligned as they are in the image, to at most 8. They are there until held_drop(). Errors as of
+ * parts_hold(). */
+int parts_slice(struct ctx *c, const struct segment *s, enum section section, size_t field,
+                uint64_t at, uint64_t to, struct held_parts *held, const void **out);
+
+void held_drop(const struct segment *s, struct held_parts *held);
 
 #endif

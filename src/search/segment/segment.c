@@ -36,45 +36,66 @@ static bool open_terms(const struct image *image, size_t field, struct segment_c
     col->term_docs = image_section(image, SECTION_TERM_DOCS, field, &len);
     col->term_count = (uint32_t)(len / 4);
     col->terms = image_section(image, SECTION_TERMS, field, &len);
-    if (!col->terms || !TAKE(SECTION_TERM_ENDS, field, col->term_count + 1ull, col->term_ends) ||
-        col->term_ends[col->term_count] != len ||
-        !TAKE(SECTION_POST_AT, field, col->term_count, col->post_at))
-        return false;
-    col->posts = image_section(image, SECTION_POSTS, field, &len);
-    return col->posts != NULL;
+    return col->terms && TAKE(SECTION_TERM_ENDS, field, col->term_count + 1ull, col->term_ends) &&
+           col->term_ends[col->term_count] == len &&
+           TAKE(SECTION_POST_AT, field, col->term_count, col->post_at);
 }
 
-static bool open_text(const struct image *image, size_t field, struct segment_column *col)
+static bool open_text_terms(const struct image *image, size_t field, struct segment_column *col)
 {
     size_t len;
 
-    col->freqs = image_section(image, SECTION_FREQS, field, &len);
-    col->positions = image_section(image, SECTION_POSITIONS, field, &len);
     col->skips = image_section(image, SECTION_SKIPS, field, &len);
-    return col->freqs && col->positions && col->skips &&
-           TAKE(SECTION_POSITION_AT, field, col->term_count, col->position_at) &&
-           TAKE(SECTION_SKIP_AT, field, col->term_count, col->skip_at) &&
-           TAKE(SECTION_LENGTHS, field, image->documents, col->lengths);
+    return col->skips && TAKE(SECTION_POSITION_AT, field, col->term_count, col->position_at) &&
+           TAKE(SECTION_SKIP_AT, field, col->term_count, col->skip_at);
 }
 
-static bool open_column(const struct image *image, size_t field, const struct search_field *f,
-                        struct segment_column *col)
+static bool open_posts(const struct image *image, size_t field, bool text,
+                       struct segment_column *col)
 {
-    enum field_kind kind = f->kind;
+    size_t len;
 
-    if (kind == FIELD_NONE)
-        return true;
-    if (kind == FIELD_VECTOR)
-        return open_values(image, field, (const void **)&col->vectors, f->dimension * sizeof(float),
-                           col);
-    if (kind == FIELD_NUMBER)
+    col->posts = image_section(image, SECTION_POSTS, field, &len);
+    if (!text)
+        return col->posts != NULL;
+    col->freqs = image_section(image, SECTION_FREQS, field, &len);
+    col->positions = image_section(image, SECTION_POSITIONS, field, &len);
+    return col->posts && col->freqs && col->positions;
+}
+
+static bool open_values_of(const struct image *image, size_t field, const struct search_field *f,
+                           struct segment_column *col)
+{
+    switch (f->kind) {
+    case FIELD_NUMBER:
         return open_values(image, field, (const void **)&col->numbers, 8, col) &&
                TAKE(SECTION_ORDER_VALUES, field, col->value_count, col->order_values) &&
                TAKE(SECTION_ORDER_DOCS, field, col->value_count, col->order_docs);
-    if (!open_terms(image, field, col))
-        return false;
-    return kind == FIELD_TEXT ? open_text(image, field, col)
-                              : open_values(image, field, (const void **)&col->ordinals, 4, col);
+    case FIELD_ORDINAL:
+        return open_values(image, field, (const void **)&col->ordinals, 4, col);
+    case FIELD_TEXT:
+        return TAKE(SECTION_LENGTHS, field, image->documents, col->lengths);
+    case FIELD_VECTOR:
+        return open_values(image, field, (const void **)&col->vectors, f->dimension * sizeof(float),
+                           col);
+    case FIELD_NONE:
+        break;
+    }
+    return true;
+}
+
+static bool open_part(const struct image *image, size_t field, const struct search_field *f,
+                      enum field_part part, struct segment_column *col)
+{
+    bool text = f->kind == FIELD_TEXT;
+
+    if (part == PART_VALUES)
+        return open_values_of(image, field, f, col);
+    if (!text && f->kind != FIELD_ORDINAL)
+        return true;
+    if (part == PART_POSTS)
+        return open_posts(image, field, text, col);
+    return open_terms(image, field, col) && (!text || open_text_terms(image, field, col));
 }
 
 static bool open_keys(const struct image *image, struct segment *s)
@@ -90,6 +111,7 @@ static bool open_keys(const struct image *image, struct segment *s)
 bool segment_use(struct segment *s, const struct image *image, size_t number,
                  const struct search_schema *schema)
 {
+    size_t field = (number - PART_FIELDS) / FIELD_PARTS;
     bool whole;
 
     if (number == PART_KEYS)
@@ -97,25 +119,48 @@ bool segment_use(struct segment *s, const struct image *image, size_t number,
     else if (number == PART_STAMPS)
         whole = TAKE(SECTION_STAMPS, IMAGE_FIELD_NONE, image->documents, s->stamps);
     else
-        whole = open_column(image, number - PART_FIELDS, &schema->fields[number - PART_FIELDS],
-                            &s->columns[number - PART_FIELDS]);
+        whole =
+            open_part(image, field, &schema->fields[field],
+                      (enum field_part)((number - PART_FIELDS) % FIELD_PARTS), &s->columns[field]);
     if (!whole)
         segment_forget(s, number);
     return whole;
 }
 
+/* Others may look at the field's other parts meanwhile. */
+static void forget_part(struct segment_column *col, enum field_part part)
+{
+    switch (part) {
+    case PART_VALUES:
+        col->numbers = col->order_values = NULL;
+        col->ordinals = col->offsets = col->order_docs = col->lengths = NULL;
+        col->vectors = NULL;
+        col->value_count = 0;
+        break;
+    case PART_TERMS:
+        col->term_count = 0;
+        col->term_ends = col->term_docs = col->skip_at = col->skips = NULL;
+        col->terms = NULL;
+        col->post_at = col->position_at = NULL;
+        break;
+    case PART_POSTS:
+        col->posts = NULL;
+        col->freqs = NULL;
+        col->positions = NULL;
+        break;
+    }
+}
+
 void segment_forget(struct segment *s, size_t number)
 {
-    struct segment_column *col;
-
     if (number == PART_KEYS) {
         s->key_ends = NULL;
         s->keys = NULL;
     } else if (number == PART_STAMPS) {
         s->stamps = NULL;
-    } else { /* the stats stand first, and stay: others read them */
-        col = &s->columns[number - PART_FIELDS];
-        memset((char *)col + sizeof(col->stats), 0, sizeof(*col) - sizeof(col->stats));
+    } else {
+        forget_part(&s->columns[(number - PART_FIELDS) / FIELD_PARTS],
+                    (enum field_part)((number - PART_FIELDS) % FIELD_PARTS));
     }
 }
 
@@ -147,7 +192,7 @@ struct segment *segment_open(uint8_t *data, size_t len, const struct search_sche
     s->documents = image.documents;
     s->field_count = schema->count;
     whole = take_stats(&image, s, schema);
-    for (size_t i = 0; whole && i < schema->count + PART_FIELDS; i++)
+    for (size_t i = 0; whole && i < part_count(schema->count); i++)
         whole = segment_use(s, &image, i, schema);
     if (!whole) {
         mem_free(s);

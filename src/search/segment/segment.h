@@ -38,10 +38,27 @@ struct segment_column {
     const uint32_t *lengths;
 };
 
-/* Parts of a stored segment, which come and go (parts.h). */
+/* Parts of a stored segment, which come and go (parts.h). Each field has three. */
 #define PART_KEYS 0
 #define PART_STAMPS 1
-#define PART_FIELDS 2 /* and the field's place in the schema */
+#define PART_FIELDS 2 /* behind it the fields' */
+#define FIELD_PARTS 3
+
+enum field_part {
+    PART_VALUES, /* by document: values, also in their order; lengths of TEXT */
+    PART_TERMS,  /* the dictionary, and where each term's documents and positions are */
+    PART_POSTS,  /* these. Searches take a term's (parts_slice()), merges all */
+};
+
+static inline size_t part_of_field(size_t field, enum field_part part)
+{
+    return PART_FIELDS + field * FIELD_PARTS + part;
+}
+
+static inline size_t part_count(size_t fields)
+{
+    return PART_FIELDS + fields * FIELD_PARTS;
+}
 
 struct segment;
 struct parts;

@@ -81,12 +81,14 @@ void terms_finish(struct terms_writer *w, struct image_writer *image, size_t fie
     put(image, SECTION_TERMS, field, &w->text);
     put(image, SECTION_TERM_DOCS, field, &w->docs);
     put(image, SECTION_POST_AT, field, &w->post_at);
+    if (w->positions) { /* what is looked at together lies together */
+        put(image, SECTION_POSITION_AT, field, &w->position_at);
+        put(image, SECTION_SKIP_AT, field, &w->skip_at);
+        put(image, SECTION_SKIPS, field, &w->skips);
+    }
     put(image, SECTION_POSTS, field, &w->posts);
     if (!w->positions)
         return;
     put(image, SECTION_FREQS, field, &w->freqs);
-    put(image, SECTION_POSITION_AT, field, &w->position_at);
     put(image, SECTION_POSITIONS, field, &w->position);
-    put(image, SECTION_SKIP_AT, field, &w->skip_at);
-    put(image, SECTION_SKIPS, field, &w->skips);
 }

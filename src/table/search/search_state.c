@@ -2,7 +2,7 @@
 
 #include <xxhash.h>
 
-#define STATE_VERSION 1
+#define STATE_VERSION 2
 #define HEAD 9 /* version, checksum */
 #define FLAG_HIDDEN 1
 #define FLAG_WALKED 2

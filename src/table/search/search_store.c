@@ -9,7 +9,7 @@
 #include <inttypes.h>
 #include <xxhash.h>
 
-#define PIECE_VERSION 1
+#define PIECE_VERSION 2
 #define PIECE_HEAD 9                      /* version, checksum */
 #define LOG_BYTES_MAX ((size_t)1 << 20)   /* larger segments go past the engine's log */
 #define KEY_BYTES (KEY_PREFIX_BYTES + 20) /* of a piece */

@@ -17,7 +17,7 @@
 #include "table/core/db.h"
 #include "table/model/batch_builder.h"
 
-#define SEARCH_PIECE_BYTES ((size_t)256 << 10)
+#define SEARCH_PIECE_BYTES ((size_t)32 << 10)
 #define SEARCH_PIECE_HEAD 0u
 #define SEARCH_PIECE_GONE UINT32_MAX /* the bitmap, in its checksum */
 
