@@ -1596,6 +1596,8 @@ struct wr_status {
     uint64_t search_documents, search_segments, search_bytes; /* of all of them */
     uint64_t search_behind_ms; /* the farthest behind its table, of those that follow */
     uint64_t searches;         /* and scans of search indexes */
+    uint64_t change_log_bytes; /* of changes that wait for search indexes */
+    uint64_t change_logs_cut;  /* how often they were more than change_log_bytes_max */
 };
 WR_API void wr_status(struct wr_db *db, struct wr_status *out, size_t size);
 

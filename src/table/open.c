@@ -13,6 +13,7 @@
 #include "table/core/form.h"
 #include "table/core/jobs.h"
 #include "table/changelog/change_log.h"
+#include "table/changelog/change_log_watch.h"
 #include "table/index/index_observer.h"
 #include "table/index/outbox_queue.h"
 #include "table/maint/balance.h"
@@ -254,6 +255,11 @@ static bool open_searches(struct wr_db *db)
     return !db->keeps_change_logs || (db->searches = searches_start(db, &work)) != NULL;
 }
 
+static bool open_changes(struct wr_db *db)
+{
+    return !db->keeps_change_logs || (db->changes = change_log_watch_start(db)) != NULL;
+}
+
 static bool open_retention(struct wr_db *db)
 {
     return !db->keeps_streams || (db->retention = stream_retention_start(db)) != NULL;
@@ -298,6 +304,7 @@ static const struct service behind_catalog[] = {
     {balancer_start, "to watch partitions with"}, /* it asks the catalog whether it is in touch */
     {open_watches, "to watch with"},
     {open_searches, "for searches"},
+    {open_changes, "to keep change logs with"},
     {open_retention, "to remove records with"},
     {open_carrier, "to carry records with"},
     {open_series_age, "to age series with"},
@@ -449,6 +456,7 @@ void wr_close(struct wr_db *db)
     jobs_stop(db->jobs);
     size_watch_free(db->sizes); /* jobs asked it */
     stream_retention_free(db->retention);
+    change_log_watch_free(db->changes);
     stream_carrier_free(db->carrier);
     searches_free(db->searches);
     txns_free(db->txns);

@@ -1,5 +1,6 @@
 /* status.c: what a database says of itself, and its settings. */
 #include "base/scheduler.h"
+#include "table/changelog/change_log_watch.h"
 #include "table/core/call.h"
 #include "table/core/clock_watch.h"
 #include "table/core/db_limits.h"
@@ -68,6 +69,7 @@ bool wr_engine_has_setting(const char *engine, const char *setting)
 
 static void read_search_status(struct wr_db *db, struct wr_status *out)
 {
+    struct change_log_stat changes;
     struct searches_stat s;
 
     searches_stat(db->searches, clock_watch_ms(db) * 1000, &s);
@@ -79,6 +81,9 @@ static void read_search_status(struct wr_db *db, struct wr_status *out)
     out->search_bytes = s.bytes;
     out->search_behind_ms = (uint64_t)s.behind_us / 1000;
     out->searches = s.searches;
+    change_log_watch_stat(db->changes, &changes);
+    out->change_log_bytes = changes.bytes;
+    out->change_logs_cut = changes.cut;
 }
 
 static void read_status(struct wr_db *db, struct wr_status *out)

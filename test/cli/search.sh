@@ -53,6 +53,7 @@ metric() { curl -s "${admins[searched]}/metrics" | awk -v name="widerow_$1" '$1 
 counted() { [ "$(metric search_indexes) $(metric search_documents) $(($(metric search_segments) > 0))" = "1 5 1" ]; }
 check "metrics: indexes, documents, segments" eventually counted
 check "metrics: bytes and searches" sh -c '[ "$1" -gt 100 ] && [ "$2" -gt 10 ]' - "$(metric search_bytes)" "$(metric searches_total)"
+check "metrics: changes that wait" sh -c '[ -n "$1" ] && [ "$2" = 0 ]' - "$(metric change_log_bytes)" "$(metric change_logs_cut_total)"
 check "metrics: it follows, and is not far behind" sh -c '[ "$1 $2" = "0 0" ] && [ "$3" -lt 120 ]' - "$(metric search_indexes_reading)" "$(metric search_indexes_stopped)" "$(metric search_behind_seconds)"
 check "readyz has nothing to say of it" sh -c '[ "$(curl -s "$1/readyz")" = ready ]' - "${admins[searched]}"
 check "search drop" run search drop goods gi

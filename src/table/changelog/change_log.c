@@ -149,24 +149,38 @@ int change_log_read(struct ctx *c, const struct table *t, uint64_t position, siz
 
 /* ---- removing ---- */
 
-/* Said durably before it is done. */
-static int note_gone(struct ctx *c, const struct table *t, uint64_t below)
+/* Said durably before it is done, in place of what was read (0: nothing was there): who trims and
+ * who keeps the log small may both be at it, and it never goes back. */
+static int note_gone(struct ctx *c, const struct table *t, uint64_t was, uint64_t below)
 {
-    uint8_t value[sizeof(uint64_t)];
-    struct edit edit = {EDIT_PUT, stream_record_key(&c->arena, t->schema.change_log, SHARD_GONE, 0),
-                        bytes_of(value, sizeof(value))};
-    struct write_batch batch = {.partition = PARTITION_SYSTEM, .edits = &edit, .edit_count = 1};
+    bytes key = stream_record_key(&c->arena, t->schema.change_log, SHARD_GONE, 0);
+    uint8_t before[sizeof(uint64_t)], value[sizeof(uint64_t)];
+    struct guard guard = {
+        .key = key, .value = bytes_of(before, sizeof(before)), .absent = was == 0};
+    struct edit edit = {EDIT_PUT, key, bytes_of(value, sizeof(value))};
+    struct write_batch batch = {.partition = PARTITION_SYSTEM,
+                                .guards = &guard,
+                                .guard_count = 1,
+                                .edits = &edit,
+                                .edit_count = 1};
 
+    store_u64_be(before, was);
     store_u64_be(value, below);
     return wait_apply(c, t->db->engine, &batch);
 }
 
+/* Another who was at it meanwhile has done as well. */
 static int remove_below(struct ctx *c, const struct table *t, uint64_t from, uint64_t below)
 {
     struct key_range range = {record_at(c, t, from), record_at(c, t, below)};
     struct partition_spec spec = {.id = t->schema.change_log, .ranges = &range, .range_count = 1};
+    int code = note_gone(c, t, from, below);
 
-    TRY(note_gone(c, t, below));
+    if (code == E_GUARD) {
+        ctx_clear(c);
+        return E_OK;
+    }
+    TRY(code);
     return engine_erase(c, t->db->engine, &spec);
 }
 
@@ -192,22 +206,26 @@ static int log_bytes(struct ctx *c, const struct table *t, uint64_t from, uint64
     return engine_size(c, t->db->engine, &spec, out);
 }
 
-int change_log_bound(struct ctx *c, const struct table *t, uint64_t bytes_max)
+int change_log_bound(struct ctx *c, const struct table *t, uint64_t bytes_max,
+                     struct change_log_bounded *out)
 {
-    uint64_t gone, from, end, size;
+    uint64_t gone, first, from, end;
     struct page page;
 
+    *out = (struct change_log_bounded){0};
     TRY(read_gone(c, t, &gone));
     TRY(scan_records(c, t, gone, false, 1, &page));
     if (!page.count)
         return E_OK;
-    from = stream_record_number(page.items[0].key);
+    first = from = stream_record_number(page.items[0].key);
+    TRY(log_bytes(c, t, from, &out->bytes));
+    if (out->bytes <= bytes_max)
+        return E_OK;
     TRY(change_log_end(c, t, &end));
-    for (int i = 0; i < ROUNDS_MAX; i++) {
-        TRY(log_bytes(c, t, from, &size));
-        if (size <= bytes_max)
-            break;
+    for (int i = 0; i < ROUNDS_MAX && out->bytes > bytes_max; i++) {
         from += (end - from + 1) / 2;
+        TRY(log_bytes(c, t, from, &out->bytes));
     }
-    return from > stream_record_number(page.items[0].key) ? remove_below(c, t, gone, from) : E_OK;
+    out->removed = from > first;
+    return out->removed ? remove_below(c, t, gone, from) : E_OK;
 }

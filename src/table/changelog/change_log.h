@@ -50,8 +50,14 @@ int change_log_read(struct ctx *c, const struct table *t, uint64_t position, siz
  * have come together. Blocks. */
 int change_log_trim(struct ctx *c, const struct table *t, uint64_t position);
 
+struct change_log_bounded {
+    uint64_t bytes; /* that the log holds now, about */
+    bool removed;   /* it held too many */
+};
+
 /* Removes the oldest half of the time that the log covers, as often as it takes, while it holds
- * more than that many bytes. Blocks. */
-int change_log_bound(struct ctx *c, const struct table *t, uint64_t bytes_max);
+ * more than that many bytes (change_log_watch.h). Blocks. */
+int change_log_bound(struct ctx *c, const struct table *t, uint64_t bytes_max,
+                     struct change_log_bounded *out);
 
 #endif

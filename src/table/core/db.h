@@ -15,6 +15,7 @@
 #include <stdatomic.h>
 
 struct catalog;
+struct change_log_watch;
 struct index_builder;
 struct jobs;
 struct journal;
@@ -95,7 +96,8 @@ struct wr_db {
     /* Records of changes, which the engine numbers: in their logs, for there is one key space, or
      * beside their rows (decision 42). */
     bool keeps_streams;
-    bool keeps_change_logs; /* of tables (table/changelog) */
+    bool keeps_change_logs;           /* of tables (table/changelog) */
+    struct change_log_watch *changes; /* NULL: there are none */
     wr_log_fn *log_fn;
     void *log_arg;
     int64_t opened_ms;        /* clock_watch_ms() then */

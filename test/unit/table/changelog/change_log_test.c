@@ -1,6 +1,7 @@
 /* Who takes the end of a table's change log, reads all rows, and then follows the log, ends with
  * what the table holds, whoever writes meanwhile. */
 #include "table/changelog/change_log.h"
+#include "table/changelog/change_log_watch.h"
 
 #include "base/rng.h"
 #include "table/catalog/catalog.h"
@@ -318,13 +319,17 @@ static void test_trim(void **state)
     end();
 }
 
-static void bound(const struct follower *f, uint64_t bytes_max)
+/* Whether it held more. */
+static bool bound(const struct follower *f, uint64_t bytes_max)
 {
+    struct change_log_bounded done;
     struct ctx c;
 
     ctx_init(&c, &db->clock, &db->log, NULL, 0);
-    assert_int_equal(change_log_bound(&c, f->table, bytes_max), 0);
+    assert_int_equal(change_log_bound(&c, f->table, bytes_max, &done), 0);
+    assert_true(done.bytes <= bytes_max);
     ctx_release(&c);
+    return done.removed;
 }
 
 /* Larger than it may be: the newest stay. */
@@ -340,11 +345,12 @@ static void test_bound(void **state)
     start = f.position;
     for (int i = 0; i < 2000; i++)
         put(i % ROWS, i);
-    bound(&f, 1 << 20);
+    assert_false(bound(&f, 1 << 20));
     assert_true(follow(&f));
     assert_int_equal(f.records, 2000);
     late = f.position - 1;
-    bound(&f, 20000);
+    assert_true(bound(&f, 20000));
+    assert_false(bound(&f, 20000));
     f.position = start;
     assert_false(follow(&f));
     f.position = late;
@@ -352,6 +358,96 @@ static void test_bound(void **state)
     bound(&f, 0);
     put(5, 5);
     assert_false(follow(&f) && f.position == late);
+    follower_end(&f);
+    end();
+}
+
+static struct wr_status status_of(void)
+{
+    struct wr_status s;
+
+    wr_status(db, &s, sizeof(s));
+    return s;
+}
+
+/* Its reader hangs while others write: it stays as small as the setting says, and he is told. */
+static void test_stuck(void **state)
+{
+    pthread_t threads[WRITERS];
+    struct follower f;
+    atomic_int left;
+
+    (void)state;
+    begin(-1);
+    db->limits.change_log_bytes_max = 10000;
+    assert_int_equal(switch_log(true), 0);
+    follower_begin(&f);
+    for (int i = 0; i < 3; i++)
+        put(i, i);
+    assert_int_equal(change_log_watch_look(db->changes), 0);
+    assert_in_range(status_of().change_log_bytes, 1, 10000);
+    assert_int_equal(status_of().change_logs_cut, 0);
+    atomic_init(&left, WRITERS);
+    for (int i = 0; i < WRITERS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, writer_main, &left), 0);
+    while (atomic_load(&left)) {
+        assert_int_equal(change_log_watch_look(db->changes), 0);
+        assert_true(status_of().change_log_bytes <= 10000);
+    }
+    for (int i = 0; i < WRITERS; i++)
+        pthread_join(threads[i], NULL);
+    assert_int_equal(change_log_watch_look(db->changes), 0);
+    assert_true(status_of().change_log_bytes <= 10000 && status_of().change_logs_cut > 0);
+    assert_false(follow(&f));
+    follower_end(&f);
+    follower_begin(&f);
+    put(1, 4);
+    assert_true(follow(&f));
+    check_seen(&f);
+    follower_end(&f);
+    end();
+}
+
+struct trimming {
+    struct follower *f;
+    uint64_t position;
+};
+
+static void *trimmer_main(void *arg)
+{
+    const struct trimming *t = arg;
+
+    trim(t->f, t->position);
+    return NULL;
+}
+
+/* Two remove at once: a reader is told, or reads what is there, whatever either has noted. */
+static void test_two_remove(void **state)
+{
+    struct follower f;
+
+    (void)state;
+    begin(-1);
+    assert_int_equal(switch_log(true), 0);
+    follower_begin(&f);
+    for (int round = 0; round < 100; round++) {
+        struct trimming t = {.f = &f};
+        pthread_t thread;
+
+        put(1, round);
+        go_later(db, 61000);
+        put(2, round);
+        assert_true(follow(&f));
+        t.position = f.position;
+        put(3, round);
+        assert_int_equal(pthread_create(&thread, NULL, trimmer_main, &t), 0);
+        bound(&f, 0);
+        pthread_join(thread, NULL);
+        f.records = 0;
+        assert_true(!follow(&f) || f.records == 1);
+        follower_end(&f);
+        follower_begin(&f);
+    }
     follower_end(&f);
     end();
 }
@@ -391,9 +487,10 @@ int main(void)
 {
     static const char *const engines[] = {"mem", "rocks"};
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_follow), cmocka_unit_test(test_restart),
-        cmocka_unit_test(test_expiry), cmocka_unit_test(test_trim),
-        cmocka_unit_test(test_bound),  cmocka_unit_test(test_off),
+        cmocka_unit_test(test_follow),     cmocka_unit_test(test_restart),
+        cmocka_unit_test(test_expiry),     cmocka_unit_test(test_trim),
+        cmocka_unit_test(test_bound),      cmocka_unit_test(test_stuck),
+        cmocka_unit_test(test_two_remove), cmocka_unit_test(test_off),
     };
     int failed = 0;
 
