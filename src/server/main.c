@@ -13,6 +13,7 @@
 #include "server/credential.h"
 #include "server/engine_program.h"
 #include "server/op.h"
+#include "server/op_digest.h"
 #include "server/publisher.h"
 #include "server/service.h"
 #include "server/shared_keys.h"
@@ -45,6 +46,7 @@ struct server {
     struct log log;
     struct server_stat stat;
     struct op_front front;
+    struct digest_line digests;
     struct admin admin_page;
     struct ticket_office tickets;
     struct wr_db *db;
@@ -264,6 +266,8 @@ static int front_open(struct server *s)
     s->front.requests_max = c->requests;
     s->front.slow_ms = c->slow;
     rng_secret(&s->front.seed, sizeof(s->front.seed));
+    digest_line_init(&s->digests);
+    s->front.digests = &s->digests;
     s->front.sql = sql_queries_open(s->db, &s->clock);
     if (http_open(&conf, &s->http, s->message, sizeof(s->message)))
         return main_refuse(s);
@@ -538,6 +542,8 @@ static void server_stop(struct server *s)
     shared_settings_close(s->shared_settings);
     shared_text_close(s->shared_keys);
     wr_close(s->db);
+    if (s->front.digests)
+        digest_line_destroy(&s->digests);
     credential_store_close(s->credentials);
     if (s->front.access_fd >= 0)
         close(s->front.access_fd);

@@ -6,7 +6,8 @@
 #include <inttypes.h>
 #include <unistd.h>
 
-#define COMPRESS_BYTES_MIN 1024 /* smaller answers are not worth it */
+#define COMPRESS_BYTES_MIN 1024     /* smaller answers are not worth it */
+#define DIGEST_BYTES_MIN (64 << 10) /* of smaller ones it takes less than a turn of a worker */
 
 /* A request is under way until its answer is handed over, or it goes without one. A client that is
  * slow to take its answer does not count: nothing waits behind it. */
@@ -122,7 +123,8 @@ void op_end(struct op_exchange *op, int code, int status, size_t out_bytes)
     op_log(op, status, code, out_bytes, us);
 }
 
-void op_answer(struct op_exchange *op, int code, bytes body)
+/* The digest is there. */
+static void op_send(struct op_exchange *op, int code, bytes body)
 {
     struct http_request *r = op->r;
     struct op_front *d = op->front;
@@ -130,7 +132,6 @@ void op_answer(struct op_exchange *op, int code, bytes body)
     bytes sent = body;
     size_t raw_size = 0;
 
-    sign_md5(body, op->digest);
     if (op->compress && body.len >= COMPRESS_BYTES_MIN && zip_deflate(&r->ctx, body, &sent) == 0) {
         raw_size = body.len;
         stat_add(&d->stat->compressed_out, 1);
@@ -140,6 +141,52 @@ void op_answer(struct op_exchange *op, int code, bytes body)
         op_header(op, BYTES_LIT("Allow"), "POST");
     op_end(op, code, status, sent.len);
     http_reply(r, status, op->out, op->out_count, sent);
+}
+
+/* A large answer whose digest waits for those of others. */
+struct op_digest_wait {
+    struct digest_wait wait;
+    struct op_exchange *op;
+    int code;
+};
+
+static void op_digest_done(struct digest_wait *self)
+{
+    struct op_digest_wait *w = PORT_CONTAINER(self, struct op_digest_wait, wait);
+
+    sign_md5_text(self->sum, w->op->digest);
+    op_send(w->op, w->code, self->text);
+}
+
+static void op_digest_turn(void *arg)
+{
+    struct op_digest_wait *w = arg;
+
+    digest_turn(w->op->front->digests, &w->wait);
+}
+
+/* Others may have large answers too, whose digests are taken along. */
+static bool op_shares_digest(const struct op_exchange *op, bytes body)
+{
+    struct op_front *d = op->front;
+
+    return d->digests && body.len >= DIGEST_BYTES_MIN && wr_is_worker() &&
+           atomic_load_explicit(&d->requests, memory_order_relaxed) >= (long long)md5_many_least();
+}
+
+void op_answer(struct op_exchange *op, int code, bytes body)
+{
+    struct op_digest_wait *w;
+
+    if (!op_shares_digest(op, body)) {
+        sign_md5(body, op->digest);
+        op_send(op, code, body);
+        return;
+    }
+    w = ARENA_NEW(&op->r->ctx.arena, struct op_digest_wait);
+    *w = (struct op_digest_wait){{.text = body, .done = op_digest_done}, op, code};
+    digest_put(op->front->digests, &w->wait);
+    wr_work(op->front->db, op->request.client, op_digest_turn, w);
 }
 
 /* Answers with the failure that the context recorded. */

@@ -10,11 +10,13 @@
 #include "server/ticket.h"
 #include "widerow.h"
 
+struct digest_line;
 struct sql_queries;
 
 struct op_front {
     struct wr_db *db;
-    struct sql_queries *sql; /* NULL: SQLQuery is not served (sql_query.h) */
+    struct sql_queries *sql;     /* NULL: SQLQuery is not served (sql_query.h) */
+    struct digest_line *digests; /* of large answers; NULL: each takes its own (op_digest.h) */
     struct credential_store *credentials;
     struct server_stat *stat;
     struct clock *clock;

@@ -2,6 +2,7 @@
 #ifndef SERVER_OP_PART_H
 #define SERVER_OP_PART_H
 
+#include "server/op_digest.h"
 #include "server/op_door.h"
 #include "wire/ots.h"
 #include "wire/sign.h"

@@ -393,7 +393,12 @@ void sign_digest_end(struct sign_digest *d, char out[SIGN_MD5_TEXT + 1])
     uint8_t sum[MD5_DIGEST_LENGTH];
 
     MD5_Final(sum, &d->md5);
-    EVP_EncodeBlock((unsigned char *)out, sum, sizeof(sum));
+    sign_md5_text(sum, out);
+}
+
+void sign_md5_text(const uint8_t sum[MD5_DIGEST_LENGTH], char out[SIGN_MD5_TEXT + 1])
+{
+    EVP_EncodeBlock((unsigned char *)out, sum, MD5_DIGEST_LENGTH);
 }
 
 void sign_md5(bytes body, char out[SIGN_MD5_TEXT + 1])
