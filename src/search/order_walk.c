@@ -156,9 +156,10 @@ bool order_walk(const struct order_walk *w)
     if ((uint64_t)w->top->room * k.s->documents / (estimate + 1) > k.steps_max)
         return false;
     if (w->top->after && w->top->after_key.ptr) {
-        k.first_doc = segment_find(k.s, w->top->after_key);
-        k.first_doc += k.first_doc < k.s->documents &&
-                       bytes_equal(segment_key(k.s, k.first_doc), w->top->after_key);
+        k.first_doc = key_reader_find(w->top->keys, k.s, w->top->after_key);
+        k.first_doc +=
+            k.first_doc < k.s->documents &&
+            bytes_equal(key_reader_get(w->top->keys, k.s, k.first_doc), w->top->after_key);
     }
     if (sort->by[0].descending ? !walk_down(&k) : !walk_up(&k))
         return false;

@@ -21,6 +21,7 @@ struct search {
     uint64_t asked[FIELD_WORDS]; /* since add_needs() */
     struct part_set needs;
     struct held_parts held;
+    struct key_reader keys;
 };
 
 static bool given_up(const struct search_job *job)
@@ -129,7 +130,13 @@ static bool walked(struct search *x, const struct view_segment *v, const struct 
         .top = &x->top,
     };
 
-    return !x->all && !x->scores && order_walk(&w);
+    if (x->all || x->scores || x->sort.by_key || x->sort.by[0].type != WR_SORTER_FIELD)
+        return false;
+    /* All values with their documents are more than the values alone, which the windows take. */
+    if (!parts_hold_there(x->job->c, v->segment, part_of_field(x->sort.by[0].field, PART_TERMS),
+                          &x->held))
+        return false;
+    return order_walk(&w);
 }
 
 static int run_windows(struct search *x, const struct view_segment *v, struct node *root,
@@ -142,7 +149,7 @@ static int run_windows(struct search *x, const struct view_segment *v, struct no
     int64_t before;
 
     if (!x->all && x->sort.by_key && x->top.after)
-        base = segment_find(v->segment, x->top.after_key) / WINDOW_DOCS * WINDOW_DOCS;
+        base = key_reader_find(&x->keys, v->segment, x->top.after_key) / WINDOW_DOCS * WINDOW_DOCS;
     before = x->total;
     for (; base < v->segment->documents && !enough(x, (size_t)(x->total - before));
          base += WINDOW_DOCS) {
@@ -150,7 +157,7 @@ static int run_windows(struct search *x, const struct view_segment *v, struct no
 
         window_start(x->job, v, base, bits);
         if (x->top.after && x->sort.by_key && !x->all) {
-            uint32_t first = segment_find(v->segment, x->top.after_key);
+            uint32_t first = key_reader_find(&x->keys, v->segment, x->top.after_key);
 
             for (uint32_t i = base; i < first && i - base < WINDOW_DOCS; i++)
                 bits[(i - base) / 64] &= ~(1ull << (i - base) % 64);
@@ -159,6 +166,7 @@ static int run_windows(struct search *x, const struct view_segment *v, struct no
         if (filter)
             filter->window(filter, base, bits, NULL);
         take_window(x, v->segment, base, bits, scores);
+        TRY(x->keys.rc);
         if (++windows % windows_between_looks == 0 && given_up(x->job))
             return fail(x->job->c, E_BUSY, "The search took too long.");
         if (x->collect.over)
@@ -218,6 +226,9 @@ static int run_segment(struct search *x, const struct view_segment *v)
 
     TRY(parts_hold(x->job->c, v->segment, &x->needs));
     rc = run_held(x, v);
+    key_reader_end(&x->keys);
+    if (!rc)
+        rc = x->keys.rc;
     held_drop(v->segment, &x->held);
     parts_drop(v->segment, &x->needs);
     return rc;
@@ -249,16 +260,29 @@ static void add_needs(struct search *x, bool by_query)
             continue;
         if (kind != FIELD_ORDINAL || !by_query)
             part_set_add(&x->needs, part_of_field(f, PART_VALUES));
-        part_set_add(&x->needs, part_of_field(f, PART_TERMS));
+        if (kind != FIELD_NUMBER || by_query)
+            part_set_add(&x->needs, part_of_field(f, PART_TERMS));
     }
     memset(x->asked, 0, sizeof(x->asked));
+}
+
+/* Is the key among what a hit is compared by, one of several? */
+static bool sorts_by_key(const struct sort *sort)
+{
+    for (size_t i = 0; i < sort->count; i++)
+        if (sort->by[i].type == WR_SORTER_KEY)
+            return true;
+    return false;
 }
 
 /* All that is asked for has been checked, and so looked for. */
 static void set_needs(struct search *x)
 {
     add_needs(x, false);
-    if (x->top.room || x->top.after || x->collect.rows)
+    x->keys =
+        (struct key_reader){.c = x->job->c, .whole = x->collect.rows || sorts_by_key(&x->sort)};
+    x->top.keys = &x->keys;
+    if (x->keys.whole)
         part_set_add(&x->needs, PART_KEYS);
     if (x->job->expired_ms != INT64_MIN)
         part_set_add(&x->needs, PART_STAMPS);

@@ -113,7 +113,7 @@ static void keep(struct top *t, const struct segment *s, struct hit *h)
 
 void top_add(struct top *t, const struct segment *s, uint32_t doc, float score)
 {
-    bytes key = segment_key(s, doc);
+    bytes key = key_reader_get(t->keys, s, doc);
     struct hit *h;
     size_t size = t->sort->count * sizeof(t->spare[0]);
 
@@ -168,7 +168,7 @@ static void gate_set(struct gate *g, const struct top *t, const struct segment *
     root = &t->hits[0];
     g->shut = true;
     g->limit = root->values[0].number;
-    g->ties = t->sort->count == 1 && bytes_compare(segment_key(s, doc), root->key) >= 0;
+    g->ties = t->sort->count == 1 && bytes_compare(key_reader_get(t->keys, s, doc), root->key) >= 0;
 }
 
 static struct gate gate_of(const struct top *t)
@@ -258,7 +258,8 @@ static void window_by_key(struct top *t, const struct segment *s, uint32_t base,
     {
         uint32_t doc = base + (uint32_t)i;
 
-        if (t->count == t->room && bytes_compare(segment_key(s, doc), t->hits[0].key) >= 0) {
+        if (t->count == t->room &&
+            bytes_compare(key_reader_get(t->keys, s, doc), t->hits[0].key) >= 0) {
             t->closed = s;
             return;
         }

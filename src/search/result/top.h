@@ -4,6 +4,7 @@
 
 #include "search/query/window.h"
 #include "search/result/sort.h"
+#include "search/segment/key_reader.h"
 
 /* Key and texts among the values are views of the segment if all of it is in memory; else they are
  * copied to `own`, which is used again for the hit that comes in its place. */
@@ -18,6 +19,7 @@ struct hit {
 struct top {
     struct arena *arena;
     const struct sort *sort;
+    struct key_reader *keys; /* NULL: all keys of the segments are in memory */
     size_t room;
     struct hit *hits; /* a heap, the last one in order at its root; sorted by top_finish() */
     size_t count, capacity;

@@ -173,6 +173,8 @@ static enum field_part part_of_section(uint32_t section)
     case SECTION_POSITION_AT:
     case SECTION_SKIP_AT:
     case SECTION_SKIPS:
+    case SECTION_ORDER_VALUES:
+    case SECTION_ORDER_DOCS:
         return PART_TERMS;
     case SECTION_POSTS:
     case SECTION_FREQS:
@@ -440,11 +442,39 @@ int parts_hold_one(struct ctx *c, const struct segment *s, size_t part, struct h
     return rc;
 }
 
-static const void *section_base(const struct segment_column *col, enum section section)
+bool parts_hold_there(struct ctx *c, const struct segment *s, size_t part, struct held_parts *held)
 {
-    return section == SECTION_POSTS   ? (const void *)col->posts
-           : section == SECTION_FREQS ? (const void *)col->freqs
-                                      : (const void *)col->positions;
+    struct part *p;
+    bool there;
+
+    if (!s->parts)
+        return true;
+    p = &s->parts->list[part];
+    pthread_mutex_lock(&s->parts->cache->lock);
+    there = p->data != NULL;
+    if (there && !p->holds++)
+        list_remove(s->parts->cache, p);
+    pthread_mutex_unlock(&s->parts->cache->lock);
+    if (there)
+        note(c, p, held);
+    return there;
+}
+
+/* The start of a section whose part is in memory. */
+static const void *section_base(const struct segment *s, enum section section, size_t field)
+{
+    switch (section) {
+    case SECTION_KEYS:
+        return s->keys;
+    case SECTION_KEY_ENDS:
+        return s->key_ends;
+    case SECTION_POSTS:
+        return s->columns[field].posts;
+    case SECTION_FREQS:
+        return s->columns[field].freqs;
+    default:
+        return s->columns[field].positions;
+    }
 }
 
 /* Where a section begins in the image, and its length. */
@@ -492,7 +522,7 @@ int parts_slice(struct ctx *c, const struct segment *s, enum section section, si
     int rc;
 
     if (!s->parts) {
-        *out = (const uint8_t *)section_base(&s->columns[field], section) + at;
+        *out = (const uint8_t *)section_base(s, section, field) + at;
         return E_OK;
     }
     if (!find_section(s->parts, section, field, &start, &len))
@@ -506,7 +536,8 @@ int parts_slice(struct ctx *c, const struct segment *s, enum section section, si
     if (at == to)
         return E_OK;
     cache = s->parts->cache;
-    whole = &s->parts->list[part_of_field(field, PART_POSTS)];
+    whole =
+        &s->parts->list[field == IMAGE_FIELD_NONE ? PART_KEYS : part_of_field(field, PART_POSTS)];
     pthread_mutex_lock(&cache->lock);
     p = whole->data ? whole : slice_of(s, start + at, to - at);
     rc = hold(c, cache, p);
@@ -514,7 +545,7 @@ int parts_slice(struct ctx *c, const struct segment *s, enum section section, si
     if (rc)
         return rc;
     note(c, p, held);
-    *out = p == whole ? (const uint8_t *)section_base(&s->columns[field], section) + at : p->data;
+    *out = p == whole ? (const uint8_t *)section_base(s, section, field) + at : p->data;
     return E_OK;
 }
 

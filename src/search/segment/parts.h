@@ -56,10 +56,13 @@ struct held_parts {
 /* As parts_hold(), of one part. */
 int parts_hold_one(struct ctx *c, const struct segment *s, size_t part, struct held_parts *held);
 
+/* Holds the part if it is in memory. False: it is not. */
+bool parts_hold_there(struct ctx *c, const struct segment *s, size_t part, struct held_parts *held);
+
 /* Bytes [at, to) of a section of a field's PART_POSTS (SECTION_POSTS, SECTION_FREQS,
- * SECTION_POSITIONS), whether all of it is in memory or not; `to` UINT64_MAX: up to its end. Also
- * aligned as they are in the image, to at most 8. They are there until held_drop(). Errors as of
- * parts_hold(). */
+ * SECTION_POSITIONS), or of PART_KEYS (field IMAGE_FIELD_NONE), whether all of it is in memory or
+ * not; `to` UINT64_MAX: up to its end. Also aligned as they are in the image, to at most 8. They
+ * are there until held_drop(). Errors as of parts_hold(). */
 int parts_slice(struct ctx *c, const struct segment *s, enum section section, size_t field,
                 uint64_t at, uint64_t to, struct held_parts *held, const void **out);
 

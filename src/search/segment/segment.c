@@ -68,9 +68,7 @@ static bool open_values_of(const struct image *image, size_t field, const struct
 {
     switch (f->kind) {
     case FIELD_NUMBER:
-        return open_values(image, field, (const void **)&col->numbers, 8, col) &&
-               TAKE(SECTION_ORDER_VALUES, field, col->value_count, col->order_values) &&
-               TAKE(SECTION_ORDER_DOCS, field, col->value_count, col->order_docs);
+        return open_values(image, field, (const void **)&col->numbers, 8, col);
     case FIELD_ORDINAL:
         return open_values(image, field, (const void **)&col->ordinals, 4, col);
     case FIELD_TEXT:
@@ -84,6 +82,15 @@ static bool open_values_of(const struct image *image, size_t field, const struct
     return true;
 }
 
+static bool open_order(const struct image *image, size_t field, struct segment_column *col)
+{
+    size_t len;
+
+    col->order_values = image_section(image, SECTION_ORDER_VALUES, field, &len);
+    return col->order_values && len % 8 == 0 && (!col->numbers || len / 8 == col->value_count) &&
+           TAKE(SECTION_ORDER_DOCS, field, len / 8, col->order_docs);
+}
+
 static bool open_part(const struct image *image, size_t field, const struct search_field *f,
                       enum field_part part, struct segment_column *col)
 {
@@ -91,6 +98,8 @@ static bool open_part(const struct image *image, size_t field, const struct sear
 
     if (part == PART_VALUES)
         return open_values_of(image, field, f, col);
+    if (part == PART_TERMS && f->kind == FIELD_NUMBER)
+        return open_order(image, field, col);
     if (!text && f->kind != FIELD_ORDINAL)
         return true;
     if (part == PART_POSTS)
@@ -132,14 +141,15 @@ static void forget_part(struct segment_column *col, enum field_part part)
 {
     switch (part) {
     case PART_VALUES:
-        col->numbers = col->order_values = NULL;
-        col->ordinals = col->offsets = col->order_docs = col->lengths = NULL;
+        col->numbers = NULL;
+        col->ordinals = col->offsets = col->lengths = NULL;
         col->vectors = NULL;
         col->value_count = 0;
         break;
     case PART_TERMS:
         col->term_count = 0;
-        col->term_ends = col->term_docs = col->skip_at = col->skips = NULL;
+        col->term_ends = col->term_docs = col->skip_at = col->skips = col->order_docs = NULL;
+        col->order_values = NULL;
         col->terms = NULL;
         col->post_at = col->position_at = NULL;
         break;

@@ -45,8 +45,9 @@ struct segment_column {
 #define FIELD_PARTS 3
 
 enum field_part {
-    PART_VALUES, /* by document: values, also in their order; lengths of TEXT */
-    PART_TERMS,  /* the dictionary, and where each term's documents and positions are */
+    PART_VALUES, /* by document: values; lengths of TEXT */
+    PART_TERMS,  /* the dictionary, and where each term's documents and positions are; of numbers
+                    all values in their order */
     PART_POSTS,  /* these. Searches take a term's (parts_slice()), merges all */
 };
 

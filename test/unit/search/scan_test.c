@@ -443,6 +443,19 @@ static void check_groups(const struct search_hits *hits, struct row **found, siz
         assert_int_equal(groups[i], 0);
 }
 
+/* A read that fails is told, wherever in the search it is, and leaves nothing held. */
+static void search_failing(const struct search_job *job, const struct wr_search *s)
+{
+    struct search_hits hits;
+    int rc;
+
+    stored_fails_in = 1 + below(30);
+    rc = search_run(job, s, 1000, &hits);
+    assert_int_equal(rc, stored_fails_in ? 0 : E_CORRUPT);
+    stored_fails_in = 0;
+    ctx_clear(&c);
+}
+
 /* All pages of the query, by tokens, beside the rows in order. */
 static void check_query(const struct view *v)
 {
@@ -476,6 +489,8 @@ static void check_query(const struct view *v)
     for (;;) {
         struct search_hits hits;
 
+        if (below(4) == 0)
+            search_failing(&job, &s);
         assert_int_equal(search_run(&job, &s, 1000, &hits), 0);
         if (whole) {
             assert_int_equal(hits.total, count);

@@ -5,6 +5,9 @@
 
 #include "search/segment/view.h"
 
+/* So many more reads, and one fails; 0: none does. */
+static int stored_fails_in;
+
 struct stored_owner {
     struct segment_owner owner;
     struct segment *whole;
@@ -15,7 +18,8 @@ static inline int stored_read(struct ctx *cc, struct segment_owner *o, const str
 {
     const struct segment *whole = PORT_CONTAINER(o, struct stored_owner, owner)->whole;
 
-    (void)cc;
+    if (stored_fails_in && !--stored_fails_in)
+        return ctx_fail(cc, __FILE__, __LINE__, E_CORRUPT, "a read that fails");
     assert_true(at + len <= s->len);
     memcpy(to, whole->image + at, len);
     return 0;
