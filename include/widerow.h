@@ -1598,6 +1598,10 @@ struct wr_status {
     uint64_t searches;         /* and scans of search indexes */
     uint64_t change_log_bytes; /* of changes that wait for search indexes */
     uint64_t change_logs_cut;  /* how often they were more than change_log_bytes_max */
+    /* Where indexes follow their tables (a pool): changes of rows by this process that are not in
+     * them yet, the age of the oldest, and what the last look at all changes did not bring there.
+     */
+    uint64_t index_waiting, index_behind_ms, index_left;
 };
 WR_API void wr_status(struct wr_db *db, struct wr_status *out, size_t size);
 

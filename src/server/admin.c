@@ -5,7 +5,8 @@
 
 #include <inttypes.h>
 
-#define TASKS_MAX 32 /* more than there are */
+#define TASKS_MAX 32       /* more than there are */
+#define INDEX_LATE_MS 5000 /* a change is in its indexes long before */
 
 static const struct http_header text_plain[] = {
     {{"Content-Type", 12}, {"text/plain; version=0.0.4; charset=utf-8", 40}},
@@ -16,7 +17,15 @@ static void admin_answer(struct http_request *r, int status, bytes body)
     http_reply(r, status, text_plain, PORT_COUNT(text_plain), body);
 }
 
-/* "ready", and what does not keep it from that: the clock, tasks that fail. Then a line a task. */
+static void put_indexes(struct buf *b, struct arena *arena, const struct wr_status *s)
+{
+    if (s->index_behind_ms >= INDEX_LATE_MS)
+        buf_put_bytes(b, arena_printf(arena,
+                                      ", but indexes are %" PRIu64
+                                      " s behind their tables (%" PRIu64 " changes of rows wait)",
+                                      s->index_behind_ms / 1000, s->index_waiting));
+}
+
 static void put_search(struct buf *b, struct arena *arena, const struct wr_status *s)
 {
     if (s->search_indexes_reading)
@@ -29,6 +38,8 @@ static void put_search(struct buf *b, struct arena *arena, const struct wr_statu
                                       s->search_indexes_stopped));
 }
 
+/* "ready", and what does not keep it from that: the clock, indexes that are late, tasks that fail.
+ * Then a line a task. */
 static void answer_served(struct admin *a, struct http_request *r, const struct wr_status *status)
 {
     static const char *const states[] = {"idle", "waiting", "running", "failed"};
@@ -42,6 +53,7 @@ static void answer_served(struct admin *a, struct http_request *r, const struct 
     buf_put_bytes(&b, BYTES_LIT("ready"));
     if (status->clock[0])
         buf_put_bytes(&b, arena_printf(arena, ", but %s", status->clock));
+    put_indexes(&b, arena, status);
     put_search(&b, arena, status);
     for (size_t i = 0; i < n; i++)
         if (tasks[i].text[0])

@@ -4,6 +4,7 @@
 #include "table/core/call.h"
 #include "table/core/clock_watch.h"
 #include "table/core/db_limits.h"
+#include "table/maint/index_drainer.h"
 #include "table/maint/scrub.h"
 #include "table/search/searches.h"
 #include "table/txn/txn.h"
@@ -86,6 +87,16 @@ static void read_search_status(struct wr_db *db, struct wr_status *out)
     out->change_logs_cut = changes.cut;
 }
 
+static void read_index_status(struct wr_db *db, struct wr_status *out)
+{
+    struct index_drainer_stat s;
+
+    index_drainer_stat(db->index_drainer, &s);
+    out->index_waiting = s.waiting;
+    out->index_behind_ms = s.age_ms;
+    out->index_left = s.left;
+}
+
 static void read_status(struct wr_db *db, struct wr_status *out)
 {
     struct engine_stat s = {0};
@@ -110,6 +121,7 @@ static void read_status(struct wr_db *db, struct wr_status *out)
     out->transactions_expired = txns.expired;
     out->transaction_conflicts = txns.refused;
     read_search_status(db, out);
+    read_index_status(db, out);
     snprintf(out->reason, sizeof(out->reason), "%s", s.reason);
     scrubber_stat(db->scrubber, out);
     out->clock_odd = clock_watch_text(db, out->clock, sizeof(out->clock));

@@ -86,6 +86,9 @@ static const char *const elsewhere[] = {
     "index_page",
     "index_before_end",
     "index_end",
+    "drain_settled",
+    "drain_noted",
+    "drain_unmarked",
     "search_segment_stored", /* test/search, like all below */
     "search_before_state",
     "search_state_stored",

@@ -44,7 +44,8 @@ struct life {
     /* Not NULL: on a Ceph pool `data`, where several processes work at once; then there is neither
      * stream, transaction nor rekeying, and indexes follow. */
     const char *ceph_conf, *namespace;
-    bool builds; /* all indexes are dropped at first, and then built to the end */
+    int64_t skew_ms; /* this process's wall clock is so far ahead; below 0: behind */
+    bool builds;     /* all indexes are dropped at first, and then built to the end */
     /* So many writes, and then the work ends by itself; 0: a kill ends it. On mem, where nothing
      * outlives a process, all is done in one. */
     uint64_t ops;

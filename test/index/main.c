@@ -10,9 +10,9 @@
  * table's stream from life to life: what it read stays how the stream begins, and the stream as a
  * whole makes the rows. Then come processes that end at each named point of a build.
  *
- * With --ceph-conf three processes work at once, on a pool; now one is killed and another one
- * begins, now one is paused. When all have been killed, the indexes come to what the rows make of
- * them.
+ * With --ceph-conf three processes work at once, on a pool, whose wall clocks differ; now one is
+ * killed and another one begins, now one is paused, one dies at each point of the drainer. When all
+ * have been killed, the indexes come to what the rows make of them.
  *
  * With --ops the same work is done N times on mem, where nobody is killed. With --plant as well the
  * engine draws numbers before it appends, and the follower has to see that he missed something. */
@@ -33,6 +33,8 @@
 
 #define POINT_LOOK_US 20000
 #define POINT_TRIES 3000 /* a minute: nothing is judged by how long it takes */
+#define POOL_POINT_TRIES 15000
+#define PAUSE_SHORT_MS 3000
 
 static void sleep_us(uint64_t us)
 {
@@ -89,45 +91,107 @@ static void run_killed(struct life *l, uint64_t us)
 
 #define SERVERS 3
 
-/* One of them stands still for as long, or (0) is killed, and another one begins. */
-static void disturb(struct life *l, struct rng *r, pid_t *pids, uint64_t pause_us)
-{
-    pid_t *pid = &pids[rng_below(r, SERVERS)];
+struct pool {
+    struct life *life;
+    struct rng *rng;
+    uint64_t pause_ms, skew_ms; /* at most */
+    int drains;                 /* at so many points of the drainer a server dies */
+    pid_t pids[SERVERS];
+};
 
-    if (pause_us) {
-        kill(*pid, SIGSTOP);
-        sleep_us(pause_us);
-        kill(*pid, SIGCONT);
-        return;
-    }
-    kill(*pid, SIGKILL);
-    waitpid(*pid, NULL, 0);
-    l->seed = rng_next(r);
-    *pid = begin(l, life_work);
+/* With a wall clock of its own, up to half of what they may differ by ahead or behind. */
+static void server_begin(struct pool *p, int at)
+{
+    struct life one = *p->life;
+
+    one.seed = rng_next(p->rng);
+    one.skew_ms = (int64_t)rng_below(p->rng, p->skew_ms + 1) - (int64_t)p->skew_ms / 2;
+    p->pids[at] = begin(&one, life_work);
 }
 
-/* Servers work on the same table; now one is killed, now one is paused, at last all are killed. */
-static void run_pool(struct life *l, struct rng *r, int kills, uint64_t pause_ms)
+/* Killed; it has not ended by itself. */
+static void server_end(struct pool *p, int at)
 {
-    pid_t pids[SERVERS];
     int status;
 
-    for (int i = 0; i < SERVERS; i++) {
-        l->seed = rng_next(r);
-        pids[i] = begin(l, life_work);
+    if (waitpid(p->pids[at], &status, WNOHANG) == p->pids[at]) {
+        life_problem(p->life, "a server ended by itself with status %x", status);
+        return;
     }
+    kill(p->pids[at], SIGKILL);
+    waitpid(p->pids[at], &status, 0);
+}
+
+/* Most pauses are short; one in eight is as long as may be, and outlives leases. */
+static uint64_t pause_us(struct pool *p)
+{
+    uint64_t ms =
+        rng_below(p->rng, 8) && p->pause_ms > PAUSE_SHORT_MS ? PAUSE_SHORT_MS : p->pause_ms;
+
+    return 1 + rng_below(p->rng, ms * 1000);
+}
+
+/* One of them stands still, or is killed, and another one begins. */
+static void disturb(struct pool *p)
+{
+    int at = (int)rng_below(p->rng, SERVERS);
+
+    if (rng_below(p->rng, 3)) {
+        server_end(p, at);
+        server_begin(p, at);
+        return;
+    }
+    kill(p->pids[at], SIGSTOP);
+    sleep_us(pause_us(p));
+    kill(p->pids[at], SIGCONT);
+}
+
+/* One of them is killed, and the one in its place dies at the point. */
+static void server_dies_at(struct pool *p, const char *point)
+{
+    char armed[64];
+    int at = (int)rng_below(p->rng, SERVERS), status = 0;
+    pid_t ended = 0;
+
+    snprintf(armed, sizeof(armed), "%s:crash:%u", point, 1 + (unsigned)rng_below(p->rng, 3));
+    server_end(p, at);
+    setenv("WR_FAULT", armed, 1);
+    server_begin(p, at);
+    unsetenv("WR_FAULT");
+    for (int i = 0; i < POOL_POINT_TRIES && !ended; i++) {
+        sleep_us(POINT_LOOK_US);
+        ended = waitpid(p->pids[at], &status, WNOHANG);
+    }
+    if (!ended) {
+        life_problem(p->life, "%s was not passed", armed);
+        server_end(p, at);
+    } else if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGABRT) {
+        life_problem(p->life, "at %s a server ended with status %x", armed, status);
+    } else {
+        atomic_fetch_add(&p->life->counts->points, 1);
+    }
+    server_begin(p, at);
+}
+
+/* Marks go after a minute, so all points but the first take as long.
+ * Servers work on the same table; now one is killed, now one is paused, then one dies at each point
+ * of the drainer, at last all are killed. */
+static void run_pool(struct pool *p, int kills)
+{
+    static const char *const points[] = {"drain_settled", "drain_noted", "drain_unmarked"};
+
+    for (int i = 0; i < SERVERS; i++)
+        server_begin(p, i);
     for (int i = 0; i < kills; i++) {
-        sleep_us(500000 + rng_below(r, 1500000));
-        disturb(l, r, pids, rng_below(r, 3) ? 0 : 1 + rng_below(r, pause_ms * 1000));
+        sleep_us(500000 + rng_below(p->rng, 1500000));
+        disturb(p);
     }
+    for (int i = 0; i < p->drains && i < (int)PORT_COUNT(points); i++)
+        server_dies_at(p, points[i]);
     sleep_us(500000);
-    for (int i = 0; i < SERVERS; i++) {
-        if (waitpid(pids[i], &status, WNOHANG) == pids[i])
-            life_problem(l, "a server ended by itself with status %x", status);
-        kill(pids[i], SIGKILL);
-        waitpid(pids[i], NULL, 0);
-    }
-    run_whole(l, "the comparison", life_compare);
+    for (int i = 0; i < SERVERS; i++)
+        server_end(p, i);
+    run_whole(p->life, "the comparison", life_compare);
 }
 
 /* The process that passes the point ends there. It may be that none does in time: there was nothing
@@ -161,9 +225,7 @@ static void run_points(struct life *l, struct rng *rng, int rounds)
 {
     static const char *const points[] = {"index_begin", "index_page", "index_before_end",
                                          "index_end"};
-    struct rlimit no_core = {0, 0};
 
-    setrlimit(RLIMIT_CORE, &no_core);
     for (int i = 0; i < rounds; i++)
         for (size_t k = 0; k < PORT_COUNT(points) && l->counts->problems < 10; k++) {
             struct life one = *l;
@@ -179,7 +241,7 @@ static int report(struct life *l, int kills)
 {
     const struct life_counts *n = l->counts;
 
-    printf("%d kills and %llu crashes at points of a build, seed %" PRIu64
+    printf("%d kills and %llu crashes at points, seed %" PRIu64
            ": %llu writes, %llu refused for a new index, %llu indexes created, %llu seen complete, "
            "%llu dropped, %llu rekeyings, %llu splits, %llu merges, %llu transactions, "
            "%llu entries compared, %llu records replayed\n",
@@ -232,9 +294,11 @@ static int run_ops(struct life *l)
 int main(int argc, char **argv)
 {
     struct life l = {.dir = NULL, .seed = (uint64_t)time(NULL)};
-    int kills = 8, rounds = 1;
-    uint64_t pause_ms = 3000;
     struct rng rng;
+    struct pool pool = {
+        .life = &l, .rng = &rng, .pause_ms = PAUSE_SHORT_MS, .skew_ms = 900, .drains = 3};
+    struct rlimit no_core = {0, 0};
+    int kills = 8, rounds = 1;
 
     for (int i = 1; i + 1 < argc; i += 2) {
         if (strcmp(argv[i], "--work") == 0)
@@ -246,7 +310,11 @@ int main(int argc, char **argv)
         else if (strcmp(argv[i], "--ceph-conf") == 0)
             l.ceph_conf = argv[i + 1];
         else if (strcmp(argv[i], "--pause-ms") == 0)
-            pause_ms = strtoull(argv[i + 1], NULL, 10);
+            pool.pause_ms = strtoull(argv[i + 1], NULL, 10);
+        else if (strcmp(argv[i], "--drains") == 0)
+            pool.drains = atoi(argv[i + 1]);
+        else if (strcmp(argv[i], "--skew-ms") == 0)
+            pool.skew_ms = strtoull(argv[i + 1], NULL, 10);
         else if (strcmp(argv[i], "--ops") == 0)
             l.ops = strtoull(argv[i + 1], NULL, 10);
         else if (strcmp(argv[i], "--plant") == 0)
@@ -257,7 +325,7 @@ int main(int argc, char **argv)
     if (!l.dir && !l.ops) {
         fputs("usage: index --work DIR [--kills N] [--points ROUNDS] [--seed S]\n"
               "       index --work NAMESPACE --ceph-conf FILE [--kills N] [--points ROUNDS] "
-              "[--pause-ms MS] [--seed S]\n"
+              "[--pause-ms MS] [--skew-ms MS] [--drains N] [--seed S]\n"
               "       index --ops N [--plant yes] [--seed S]\n",
               stderr);
         return 2;
@@ -265,13 +333,14 @@ int main(int argc, char **argv)
     l.counts =
         mmap(NULL, sizeof(*l.counts), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     rng_init(&rng, l.seed);
+    setrlimit(RLIMIT_CORE, &no_core);
     if (l.ops)
         return run_ops(&l);
     l.namespace = l.dir;
     run_whole(&l, "CreateTable", life_create);
     if (l.ceph_conf) {
         for (int i = 0; i < rounds && l.counts->problems < 10; i++)
-            run_pool(&l, &rng, kills, pause_ms);
+            run_pool(&pool, kills);
         return report(&l, kills * rounds);
     }
     for (int i = 0; i < kills && l.counts->problems < 10; i++) {

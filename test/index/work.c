@@ -88,6 +88,8 @@ struct wr_db *life_open(struct life *l)
 
     if (l->clock)
         model_clock_set(l->seed);
+    else if (l->skew_ms)
+        model_clock_shift(l->skew_ms);
     if (wr_open(&o, &db, message, sizeof(message)))
         life_problem(l, "cannot open: %s", message);
     else if (l->plant)

@@ -30,6 +30,11 @@ void model_clock_set(uint64_t n)
     atomic_store(&offset_ms, to[(h >> 32) % (sizeof(to) / sizeof(*to))]);
 }
 
+void model_clock_shift(int64_t ms)
+{
+    atomic_store(&offset_ms, ms);
+}
+
 void model_clock_true(void)
 {
     atomic_store(&offset_ms, 0);

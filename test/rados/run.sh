@@ -163,6 +163,7 @@ sdk() { # sdk LANGUAGE
 waiting() {
     step "servers agree" env TIER="$TIER" timeout 900 test/rados/agree.sh
     step "a standby" timeout 900 test/rados/standby.sh
+    step "indexes that are late" timeout 900 test/rados/indexes.sh
 }
 clocks() {
     step "clocks and pauses" env TIER="$TIER" timeout 900 test/rados/clocks.sh
@@ -207,7 +208,9 @@ step "splits" timeout 900 test/rados/splits.sh
 unset POINTS
 step "long keys" timeout 900 "$BUILD/test/table/long_key_test"
 step "indexes under kills" timeout 900 "$BUILD/test/index" --work indexes --ceph-conf "$TEST_CEPH_CONF" \
-    --kills $([ "$TIER" = nightly ] && echo 20 || echo 4) --points $([ "$TIER" = nightly ] && echo 10 || echo 1)
+    --kills 4 --points 1 --drains 1
+[ "$TIER" != nightly ] || step "indexes under 200 kills" timeout 2400 "$BUILD/test/index" --work indexes-long --ceph-conf "$TEST_CEPH_CONF" \
+    --kills 50 --points 4 --pause-ms 40000
 step "streams" env TIER="$TIER" timeout 600 test/rados/streams.sh
 step "tunnels" env TUNNEL_ENGINE="--engine rados" WIDEROW_NAMESPACE=tunnels TIER=short timeout 600 test/tunnel/run.sh
 step "changes are carried" timeout 900 "$BUILD/test/table/stream/stream_carry_test"

@@ -25,11 +25,12 @@ static int outbox_check_change(struct ctx *c, const struct row_observer *o,
 {
     const struct schema *s = &change->table->schema;
     const struct outbox *outbox = change->beside->outbox;
+    const struct wr_db *db = change->table->db;
 
     (void)o;
     for (size_t i = 0; i < s->index_count; i++)
         TRY(index_check_cells(c, s, &s->indexes[i], change));
-    if (outbox_queue_count(change->table->db->outboxes) >= OUTBOX_QUEUE_MAX)
+    if (outbox_queue_count(db->outboxes) >= (size_t)db->limits.index_backlog_max)
         return fail(c, E_BUSY,
                     "Server is busy: the table's indexes are too far behind its rows; try again.");
     if (outbox && !outbox_has_room(outbox, s->index_count))

@@ -9,9 +9,6 @@
 
 #include "table/model/table.h"
 
-/* Past so many records changes of tables with indexes are answered OTSServerBusy. */
-#define OUTBOX_QUEUE_MAX 50000
-
 struct outbox_queue;
 
 struct outbox_queue *outbox_queue_new(void);

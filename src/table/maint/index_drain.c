@@ -15,6 +15,7 @@
  * round, where all is read anew. */
 #include "table/maint/index_drain.h"
 
+#include "base/fault.h"
 #include "table/catalog/catalog.h"
 #include "table/catalog/route.h"
 #include "table/core/db.h"
@@ -332,6 +333,8 @@ static int settle_records(struct drain *d)
 
     TRY(settle_batches(d, &batches));
     drain_apply_all(d->c, d->table->db->engine, &batches);
+    if (fault_hit(FAULT_drain_settled))
+        return fail(d->c, E_UNAVAILABLE, "settled entries are not noted, as WR_FAULT says");
     for (size_t i = 0; i < d->count; i++)
         if (d->records[i].step == STEP_KNOWN)
             d->records[i].step = STEP_SETTLED;
@@ -452,7 +455,11 @@ static int remove_marks(struct drain *d)
     TRY(read_fences_anew(d));
     TRY(unmark_batches(d, &batches));
     fences_forget(&d->fences);
+    if (fault_hit(FAULT_drain_noted))
+        return fail(d->c, E_UNAVAILABLE, "marks stay, as WR_FAULT says");
     drain_apply_all(d->c, d->table->db->engine, &batches);
+    if (fault_hit(FAULT_drain_unmarked))
+        return fail(d->c, E_UNAVAILABLE, "records stay without their marks, as WR_FAULT says");
     keep_marked(d, &batches);
     remove_records(d);
     return E_OK;

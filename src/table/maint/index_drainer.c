@@ -10,6 +10,8 @@
 #include "table/index/outbox_queue.h"
 #include "table/maint/index_drain.h"
 
+#include <stdatomic.h>
+
 #define RECORDS_AT_ONCE 256
 #define WALK_EVERY_MS 10000
 #define MARKS_STAY_US 60000000 /* how rarely fences move, and no more (settle.h) */
@@ -23,6 +25,7 @@ struct drain_walk {
     int64_t next_ms; /* the next begins then, monotonic; it is under way if 0 */
     uint32_t table;  /* the id of the one it is at, or has been at last */
     bool inside;     /* it has not seen all of its records */
+    uint64_t left;   /* records that it did not drain */
     size_t bucket;
     bytes after; /* allocated; ptr NULL: at the bucket's beginning */
 };
@@ -32,7 +35,8 @@ struct index_drainer {
     struct outbox_queue *queue;
     struct service service;
     struct drain_walk walk;
-    int64_t logged_ms; /* a failure, monotonic; 0: none yet */
+    _Atomic uint64_t left; /* what the last walk did not drain */
+    int64_t logged_ms;     /* a failure, monotonic; 0: none yet */
 };
 
 /* Records whose last change was stamped lower lose their marks. */
@@ -146,6 +150,7 @@ static int walk_table(struct index_drainer *d, struct table *t)
     code = index_drain_page(&page);
     if (code)
         log_failure(d, t->schema.d.table, &c, code);
+    w->left += page.unsettled + (code != E_OK);
     w->inside = !code && !page.ended;
     w->bucket = page.bucket;
     walk_keep(w, w->inside ? page.after : BYTES_NONE);
@@ -193,6 +198,7 @@ static bool walk_some(struct index_drainer *d)
         table_release(t);
     } else {
         walk_keep(w, BYTES_NONE);
+        atomic_store(&d->left, w->left);
         *w = (struct drain_walk){.next_ms = clock_mono_ms(&d->db->clock) + WALK_EVERY_MS};
     }
     ctx_release(&c);
@@ -266,4 +272,14 @@ void index_drainer_stop(struct index_drainer *d)
     service_stop(&d->service);
     walk_keep(&d->walk, BYTES_NONE);
     mem_free(d);
+}
+
+void index_drainer_stat(struct index_drainer *d, struct index_drainer_stat *out)
+{
+    *out = (struct index_drainer_stat){0};
+    if (!d)
+        return;
+    out->waiting = outbox_queue_count(d->queue);
+    out->age_ms = (uint64_t)outbox_queue_age_ms(d->queue, clock_mono_ms(&d->db->clock));
+    out->left = atomic_load(&d->left);
 }

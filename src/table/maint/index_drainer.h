@@ -9,6 +9,7 @@
 #define TABLE_MAINT_INDEX_DRAINER_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct wr_db;
 struct index_drainer;
@@ -19,5 +20,14 @@ struct index_drainer *index_drainer_start(struct wr_db *db, bool *needed);
 /* No request is under way any more: what is left is drained first, if that does not take long. NULL
  * is allowed. */
 void index_drainer_stop(struct index_drainer *d);
+
+/* How far indexes are behind their tables. */
+struct index_drainer_stat {
+    uint64_t waiting; /* changes of rows by this server that are not in their indexes */
+    uint64_t age_ms;  /* of the oldest of them */
+    uint64_t left;    /* records, whoever wrote them, that the last walk did not drain */
+};
+/* Any thread; NULL: nothing is behind. */
+void index_drainer_stat(struct index_drainer *d, struct index_drainer_stat *out);
 
 #endif
