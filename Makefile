@@ -196,6 +196,10 @@ $(foreach program,$(TEST_PROGRAMS),$(eval $(call TEST_PROGRAM,$(program))))
 $(BUILD)/test/index: ALL_CPPFLAGS += -Itest/model
 $(BUILD)/test/index: test/model/clock.c
 
+# It plants the same bug in the engine.
+$(BUILD)/test/linear: ALL_CPPFLAGS += -Itest/index
+$(BUILD)/test/linear: test/index/plant.c
+
 # They start and ask servers as the crash tests do.
 $(BUILD)/test/io $(BUILD)/test/soak $(BUILD)/test/versions: ALL_CPPFLAGS += -Itest/crash
 $(BUILD)/test/io: test/crash/bed.c test/crash/server.c test/crash/door.c test/crash/tree.c

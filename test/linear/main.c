@@ -11,8 +11,10 @@
 #include "bug.h"
 #include "check.h"
 #include "faults.h"
+#include "follow.h"
 
 #include "base/fault.h"
+#include "life.h"
 
 #include <ftw.h>
 #include <signal.h>
@@ -57,6 +59,7 @@ struct scenario {
     struct filling filling;
     int page_rows; /* see target.h */
     int txns;      /* percent of the plans */
+    bool follows;  /* struct workload_conf */
 };
 
 static double seconds(void)
@@ -346,16 +349,22 @@ static const struct scenario scenarios[] = {
     {"HTTP, rows stored whole", 30000, 24, .http = true, .run_ms_min = 15000},
     {"HTTP, rows stored cell by cell", 10000, 24, .http = true, .wide = true, .run_ms_min = 15000,
      .txns = 10},
+    {"library, followed", 30000, 24, .follows = true},
+    {"library, cell by cell, followed", 10000, 24, .wide = true, .txns = 10, .follows = true},
+    {"library, commits fail, followed", 10000, 24, .disturb = fail_commits, .follows = true},
     {"HTTP, server killed", 6000, 24, .http = true, .fresh = true, .disturb = kill_now_and_then,
-     .run_ms_min = 20000, .txns = 10},
+     .run_ms_min = 20000, .txns = 10, .follows = true},
     {"servers take turns", 6000, 24, .http = true, .shared = true},
     {"servers take turns, cell by cell", 3000, 24, .http = true, .wide = true, .shared = true},
     {"servers take turns, rows of 6,000 cells", 1000, 4, .http = true, .shared = true,
      .filling = {.columns = 6000, .column_bytes = 1}},
     {"servers take turns, values are cut", 8000, 16, .http = true, .wide = true, .shared = true,
      .cuts_values = true},
+    {"servers take turns, followed", 6000, 24, .http = true, .shared = true, .follows = true},
     {"servers killed and paused", 12000, 24, .http = true, .fresh = true, .shared = true,
      .disturb = disturb_servers},
+    {"servers killed, paused, followed", 12000, 24, .http = true, .fresh = true, .shared = true,
+     .disturb = disturb_servers, .follows = true},
     {"servers under faults", 20000, 48, .locks = 2, .http = true, .fresh = true, .shared = true,
      .disturb = faults_disturb},
     {"servers stopped in cuts", 12000, 24, .http = true, .fresh = true, .shared = true,
@@ -422,6 +431,7 @@ static bool run_scenario(struct run *r, const struct scenario *sc, uint64_t seed
                                  .servers = sc->shared ? r->servers : 0,
                                  .pause_s = r->pause_s,
                                  .faults = r->faults,
+                                 .follows = sc->follows,
                                  .cuts_values = sc->cuts_values,
                                  .cuts = sc->run_ms_min > 0,
                                  .disturb = sc->disturb};
@@ -460,8 +470,11 @@ static bool run_scenario(struct run *r, const struct scenario *sc, uint64_t seed
         check_all(w, true, &t);
         if (problem_of(w))
             printf("    %s\n", problem_of(w));
-        ok = !t.violations && !t.undecided && !problem_of(w) && t.requests >= conf.requests &&
-             (!sc->disturb || w->disturbances) && (!sc->cuts_values || spanned) &&
+        if (w->followed.problem[0])
+            printf("    the stream: %s\n", w->followed.problem);
+        ok = !w->followed.problem[0] && !t.violations && !t.undecided && !problem_of(w) &&
+             t.requests >= conf.requests && (!sc->disturb || w->disturbances) &&
+             (!sc->cuts_values || spanned) &&
              (!sc->run_ms_min || (atomic_load(&w->has_split) && atomic_load(&w->has_merged)));
     }
     for (size_t i = 0; i < w->disturbances && sc->shared; i++) {
@@ -472,6 +485,9 @@ static bool run_scenario(struct run *r, const struct scenario *sc, uint64_t seed
            "%s\n",
            sc->name, t.requests, t.operations, t.unanswered, t.configs, ran,
            seconds() - begin - ran, ok ? "ok" : "FAILED");
+    if (sc->follows)
+        printf("    the stream: %zu records by %zu reads, of which %zu came to nothing\n",
+               w->followed.records, w->followed.reads, w->followed.refused);
     if (sc->run_ms_min)
         printf("    meanwhile %llu partitions were cut in two and %llu pairs merged, %zu are left; "
                "the longest took %.1f ms\n",
@@ -617,6 +633,55 @@ static bool open_bug_servers(struct run *r, struct server *first)
     return server_open(first, &spec) && open_others(r, &sc, first, &spec);
 }
 
+/* ---- planted bugs of streams */
+
+static const char *const follow_bugs[FOLLOW_BUGS] = {
+    [FOLLOW_SOUND] = "stream: (none, as a control)",
+    [FOLLOW_PASSES] = "stream: a record left out",
+    [FOLLOW_REPEATS] = "stream: a record twice",
+    [FOLLOW_LATE] = "stream: a record told late",
+    [FOLLOW_DRAWN] = "stream: number drawn before the append",
+};
+
+/* The last one is the server's: it stays broken. */
+static void run_follow_bug(struct run *r, struct server *s, enum follow_bug bug)
+{
+    struct workload *w = mem_zalloc(sizeof(*w));
+    struct workload_conf conf = {.clients = 16,
+                                 .groups = 8,
+                                 .requests = bug == FOLLOW_DRAWN ? 4 * BUG_REQUESTS : BUG_REQUESTS,
+                                 .range_is_atomic = !r->servers,
+                                 .servers = r->servers,
+                                 .fresh = r->servers > 0,
+                                 .follows = true,
+                                 .follow_bug = bug,
+                                 .seed = r->seed};
+    char table[32];
+    bool ran, good;
+
+    snprintf(table, sizeof(table), "bug_%d", r->bug_tables++);
+    conf.table = table;
+    if (bug == FOLLOW_DRAWN)
+        life_plant(s->target.db);
+    ran = workload_run(w, s, &conf);
+    good = ran && !problem_of(w) && (w->followed.problem[0] != 0) == (bug != FOLLOW_SOUND);
+    printf("%-44s %8zu of %zu records  %s%s\n", follow_bugs[bug], w->followed.struck,
+           w->followed.records, w->followed.problem[0] ? w->followed.problem : "nothing found",
+           good ? "" : "  FAILED");
+    fflush(stdout);
+    workload_release(w);
+    mem_free(w);
+    r->passed += good;
+    r->failed += !good;
+}
+
+static void run_follow_bugs(struct run *r, struct server *s, const char *only)
+{
+    for (int bug = FOLLOW_SOUND; bug < FOLLOW_BUGS; bug++)
+        if ((!only || strstr(follow_bugs[bug], only)) && !(bug == FOLLOW_DRAWN && r->servers))
+            run_follow_bug(r, s, (enum follow_bug)bug);
+}
+
 static void run_bugs(struct run *r)
 {
     struct target_spec spec = {.engine = "mem", .dir = ""};
@@ -635,6 +700,8 @@ static void run_bugs(struct run *r)
             if (strcmp(filled_bugs[i].name, bug_name(bug)) == 0)
                 run_bug(r, s, bug, &filled_bugs[i].filling);
     }
+    if (ok)
+        run_follow_bugs(r, s, only);
     r->failed += !ok;
     close_all(s);
 }

@@ -1,6 +1,7 @@
 #include "workload.h"
 
 #include "bug.h"
+#include "follow.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 #define FILL_NAME "vf%05d"
 #define FILL_CELLS 1000 /* of one change */
 #define FILL_ROWS 200
+#define FOLLOW_SHARDS 4
 #define RANGE_BYTES_MAX 800000 /* a page of a group must fit */
 
 static const char *const names[COLUMNS] = {"v", "w", "n"};
@@ -1080,6 +1082,16 @@ static bool read_group(struct worker *k, int group)
     return p.ops[0].outcome == DONE;
 }
 
+bool workload_read_group(struct worker *k, int group, struct row_state rows[GROUP_ROWS])
+{
+    struct plan p = {.kind = PLAN_RANGE};
+
+    plan_add(&p, OP_READ, group, 0)->rows = (1u << GROUP_ROWS) - 1;
+    plan_issue(k, &p);
+    memcpy(rows, p.ops[0].seen, sizeof(p.ops[0].seen));
+    return p.ops[0].outcome == DONE && !p.goes_on;
+}
+
 /* Each server reads every row: whatever was acknowledged must be there. */
 static void read_everything(struct workload *w)
 {
@@ -1209,8 +1221,25 @@ static bool fill(struct worker *k)
     return ok;
 }
 
+/* As many ranges of groups, so that the stream has as many shards. */
+static void part(const struct workload *w, struct wr_partition_range ranges[FOLLOW_SHARDS])
+{
+    for (int i = 0; i <= FOLLOW_SHARDS; i++) {
+        struct wr_value bound = {.type = WR_BIGINT,
+                                 .integer = (int64_t)w->conf.groups * i / FOLLOW_SHARDS};
+
+        if (i % FOLLOW_SHARDS == 0)
+            bound = (struct wr_value){.type = i ? WR_INF_MAX : WR_INF_MIN};
+        if (i)
+            ranges[i - 1].end = bound;
+        if (i < FOLLOW_SHARDS)
+            ranges[i].begin = bound;
+    }
+}
+
 static bool create_table(struct workload *w)
 {
+    struct wr_partition_range ranges[FOLLOW_SHARDS];
     struct wr_key_schema key[] = {{.name = BYTES_LIT("g"), .type = WR_BIGINT},
                                   {.name = BYTES_LIT("r"), .type = WR_BIGINT}};
     struct wr_request req = {.op = WR_OP_CREATE_TABLE};
@@ -1227,6 +1256,13 @@ static bool create_table(struct workload *w)
         .local_transactions = w->conf.txns > 0};
     if (w->conf.filling.layout)
         req.create_table.layout = bytes_str(w->conf.filling.layout);
+    if (w->conf.follows) {
+        part(w, ranges);
+        req.create_table.partitions = ranges;
+        req.create_table.partition_count = FOLLOW_SHARDS;
+        req.create_table.stream = (struct wr_stream_spec){
+            .given = true, .enable = true, .has_expiration = true, .expiration_h = 24};
+    }
     ctx_init(&c, &w->server->clock, NULL, NULL, 0);
     code = client_exec(&c, w->workers[0].client, &req, &reply);
     if (code)
@@ -1237,6 +1273,7 @@ static bool create_table(struct workload *w)
 
 bool workload_run(struct workload *w, struct server *s, const struct workload_conf *conf)
 {
+    struct follower *follower = NULL;
     pthread_t disturber;
     struct ctx c;
     bool ok = true;
@@ -1260,6 +1297,8 @@ bool workload_run(struct workload *w, struct server *s, const struct workload_co
     ctx_release(&c);
     if (!ok || !create_table(w) || !fill(&w->workers[0]))
         return false;
+    if (conf->follows && !(follower = follow_start(w)))
+        return false;
     for (int i = 0; i < conf->clients; i++)
         pthread_create(&w->workers[i].thread, NULL, worker_main, &w->workers[i]);
     if (conf->disturb)
@@ -1268,6 +1307,8 @@ bool workload_run(struct workload *w, struct server *s, const struct workload_co
         pthread_join(w->workers[i].thread, NULL);
     atomic_store(&w->stop, true);
     read_everything(w);
+    if (follower)
+        follow_end(follower);
     atomic_store(&w->ended, true);
     if (conf->disturb)
         pthread_join(disturber, NULL);

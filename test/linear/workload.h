@@ -115,6 +115,8 @@ struct workload_conf {
     bool fresh;           /* a connection for each request, so that nothing is sent twice */
     int pause_s, faults;  /* for disturb */
     int servers;          /* that take turns; each reads all rows once more at the end. 0: one */
+    bool follows;         /* the table has a stream, which is read meanwhile (follow.h) */
+    int follow_bug;       /* what its reader does wrong */
     bool cuts_values;     /* an atomic batch may be refused because its rows have been parted: goes
                            * on until one was, */
     bool cuts;            /* and until partitions were split and merged; both for COVER_S at most */
@@ -136,6 +138,13 @@ struct disturbance {
     int silent_s_max; /* struct pauses, silent_s must be less; 0: it may be anything */
 };
 
+/* What a reader of the stream saw (follow.h). */
+struct followed {
+    size_t records, reads, refused; /* reads that came to nothing */
+    size_t struck;                  /* by the planted bug */
+    char problem[300];              /* what is wrong; empty: nothing */
+};
+
 struct workload {
     struct workload_conf conf;
     struct server *server;
@@ -149,6 +158,7 @@ struct workload {
     struct disturbance list[DISTURBANCES_MAX];
     size_t disturbances;
     int64_t start_ns;
+    struct followed followed;
     struct cuts cuts;        /* of servers that are no more */
     atomic_bool has_spanned; /* what a run is judged by has happened: a batch was refused, */
     atomic_bool has_split, has_merged; /* partitions were split and merged */
@@ -184,6 +194,9 @@ void workload_disturbed(struct disturbance *d);
 
 /* Sends a plan to the database and fills in how it ended. */
 void plan_issue(struct worker *k, struct plan *p);
+
+/* The rows of a group now. False: they cannot be read. */
+bool workload_read_group(struct worker *k, int group, struct row_state rows[GROUP_ROWS]);
 
 /* An answer that no correct server gives: the run has failed. */
 void worker_problem(struct worker *k, const char *what, int code, const char *message);
