@@ -91,6 +91,14 @@ check "a row with its default" says 'k,c,n|a,none,1|' mine "insert into said (k,
 check "a text too long" fails 'ERROR 1406 .22001.' mine "insert into said (k, c) values ('a', 'toolong')"
 check "and what it is made with" says 'COMPRESSION,ZSTD|' mine "show table variables from said like 'COMP%'" -N
 check "it goes" mine 'drop table said'
+check "a table with transactions" mine "create table bank (who varchar, n bigint, v bigint, primary key (who, n)) with (transactions = 'true')"
+check "what is written together" says 'v|7|' mine "begin; insert into bank (who, n, v) values ('a', 1, 6); update bank set v = v + 1 where who = 'a' and n = 1; commit; select v from bank where who = 'a'"
+check "and taken back" says 'v|8|v|7|' mine "start transaction; update bank set v = 8 where who = 'a' and n = 1; select v from bank where who = 'a'; rollback; select v from bank where who = 'a'"
+check "and by who leaves" mine "start transaction; update bank set v = 8 where who = 'a' and n = 1"
+check "his rows are as they were" says 'v|7|' mine "select v from bank where who = 'a'"
+check "rows of two values are not in one" fails "changes rows of one value of the first key column of one table, here of 'bank'" mine "begin; upsert into bank (who, n, v) values ('a', 1, 1); upsert into bank (who, n, v) values ('b', 1, 1)"
+check "tables made without have none" fails "Table 'orders' has no transactions, and nothing was written: make the table WITH .TRANSACTIONS = 'true'." mine "begin; insert into orders (host, at, note) values ('tx', 1, 'w')"
+check "it goes" mine 'drop table bank'
 check "a mistake has its place" fails 'ERROR 1064 .* line 1, column 8' mine 'select from orders'
 check "tables" says 'Tables|orders|' mine 'show tables'
 printf '\377\377\377\000' >"$work/lie"

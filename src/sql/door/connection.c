@@ -89,10 +89,17 @@ static void send_error(struct visit *v, uint16_t number, const char *state, byte
     packet_end(&v->out);
 }
 
+static uint16_t status_of(const struct visit *v)
+{
+    return !v->session ? REPLY_AUTOCOMMIT
+                       : (session_autocommits(v->session) ? REPLY_AUTOCOMMIT : 0) |
+                             (session_in_transaction(v->session) ? REPLY_IN_TRANSACTION : 0);
+}
+
 static void send_done(struct visit *v, uint64_t affected)
 {
     packet_begin(&v->out);
-    reply_done_put(&v->buf, &(struct reply_done){.affected = affected, .status = REPLY_AUTOCOMMIT});
+    reply_done_put(&v->buf, &(struct reply_done){.affected = affected, .status = status_of(v)});
     packet_end(&v->out);
 }
 
@@ -108,7 +115,7 @@ struct door_sink {
 static void send_end(struct visit *v)
 {
     packet_begin(&v->out);
-    reply_end_put(&v->buf, v->capabilities, REPLY_AUTOCOMMIT);
+    reply_end_put(&v->buf, v->capabilities, status_of(v));
     packet_end(&v->out);
 }
 
@@ -510,6 +517,7 @@ static bool serve(struct visit *v, uint8_t command, bytes payload)
     case COMMAND_RESET_CONNECTION:
         while (v->prepared)
             prepared_free(v, &v->prepared);
+        session_reset(v->session);
         /* fall through */
     case COMMAND_PING:
     case COMMAND_SET_OPTION:

@@ -7,6 +7,7 @@
 #include "sql/result.h"
 
 enum reply_status {
+    REPLY_IN_TRANSACTION = 1 << 0,
     REPLY_AUTOCOMMIT = 1 << 1,
     REPLY_MORE_RESULTS = 1 << 3,
 };

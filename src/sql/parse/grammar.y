@@ -101,7 +101,10 @@ input ::= statement SEMICOLON.
 
 // ---- SELECT ----
 
-statement ::= select(S). { p->out->type = STATEMENT_SELECT; p->out->select = S; }
+statement ::= select(S) for_update(U). { p->out->type = STATEMENT_SELECT; p->out->select = S; p->out->for_update = U; }
+%type for_update {bool}
+for_update(A) ::= . { A = false; }
+for_update(A) ::= FOR UPDATE. { A = true; }
 
 select(A) ::= select_one(B). { A = B; }
 select(A) ::= select(B) UNION select_one(C). { A = B; select_unite(p, A, C, false); }
@@ -482,7 +485,7 @@ privilege_on(A) ::= database_word name(N). { A = (struct table_name){.database =
 privilege_on(A) ::= TABLE table(T). { A = T; }
 privilege_on(A) ::= table(T). { A = T; }
 privilege_on(A) ::= name(N) DOT STAR. { A = (struct table_name){.database = N.text, .at = N.at}; }
-statement ::= SHOW ID(N) ID user(U). { show(p, SHOW_OTHER)->name = N.text; p->out->pattern = U.text; }
+statement ::= SHOW ID(N) FOR user(U). { show(p, SHOW_OTHER)->name = N.text; p->out->pattern = U.text; }
 
 // ---- databases, sessions, information ----
 
@@ -494,9 +497,16 @@ statement ::= CREATE database_word if_not_exists(X) name(N). { simple(p, STATEME
 statement ::= DROP database_word if_exists(X) name(N). { simple(p, STATEMENT_DROP_DATABASE, &N)->if_exists = X; }
 statement ::= USE name(N). { simple(p, STATEMENT_USE, &N); }
 statement ::= START(N) TRANSACTION. { simple(p, STATEMENT_TRANSACTION, &N); }
-statement ::= BEGIN(N). { simple(p, STATEMENT_TRANSACTION, &N); }
-statement ::= COMMIT(N). { simple(p, STATEMENT_TRANSACTION, &N); }
-statement ::= ROLLBACK(N). { simple(p, STATEMENT_TRANSACTION, &N); }
+statement ::= START(N) TRANSACTION name name(M). { simple(p, STATEMENT_TRANSACTION, &N)->pattern = M.text; }
+statement ::= START(N) TRANSACTION WITH name name(M). { simple(p, STATEMENT_TRANSACTION, &N)->pattern = M.text; }
+statement ::= BEGIN(N) work(M). { simple(p, STATEMENT_TRANSACTION, &N)->pattern = M; }
+statement ::= COMMIT(N) work(M). { simple(p, STATEMENT_TRANSACTION, &N)->pattern = M; }
+statement ::= ROLLBACK(N) work(M). { simple(p, STATEMENT_TRANSACTION, &N)->pattern = M; }
+%type work {bytes}
+work(A) ::= . { A = BYTES_NONE; }
+work(A) ::= name(N). { A = N.text; }
+work(A) ::= AND words. { A = BYTES_LIT("AND"); }
+work(A) ::= TO words. { A = BYTES_LIT("TO"); }
 statement ::= KILL QUERY(N) expr(E). { simple(p, STATEMENT_KILL, &N)->where = E; }
 statement ::= KILL CONNECTION expr(E). { p->out->type = STATEMENT_KILL; p->out->where = E; }
 statement ::= KILL expr(E). { p->out->type = STATEMENT_KILL; p->out->where = E; }
@@ -553,5 +563,6 @@ describe_word ::= DESC.
 statement ::= EXPLAIN ID(N) plan_words select(S). { simple(p, STATEMENT_EXPLAIN, &N)->select = S; }
 plan_words ::= .
 plan_words ::= plan_words ID.
+plan_words ::= plan_words FOR.
 plan_words ::= plan_words WITH ID.
 statement ::= EXPLAIN select(S). { p->out->type = STATEMENT_EXPLAIN; p->out->select = S; }

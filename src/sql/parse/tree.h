@@ -186,7 +186,8 @@ enum statement_type {
     STATEMENT_SHOW,
     STATEMENT_DESCRIBE,
     STATEMENT_EXPLAIN,     /* `name`: the word behind it; ptr NULL: none */
-    STATEMENT_TRANSACTION, /* START TRANSACTION, COMMIT, ROLLBACK: `name` is the word */
+    STATEMENT_TRANSACTION, /* START TRANSACTION, COMMIT, ROLLBACK: `name` is the word, `pattern`
+                              what is said behind it */
     STATEMENT_KILL,        /* the connection `where`; `name` is QUERY: its statement alone */
     STATEMENT_CREATE_USER, /* `name`, with the password `pattern` */
     STATEMENT_ALTER_USER,
@@ -269,6 +270,7 @@ struct statement {
     struct option_list *hints; /* of DML */
     struct option_list *options;
     struct select *select;
+    bool for_update; /* said behind it */
     /* UPSERT */
     struct name_list *columns;
     struct row_list *rows;

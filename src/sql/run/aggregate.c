@@ -4,6 +4,7 @@
 #include "sql/run/convert.h"
 #include "sql/run/information.h"
 #include "sql/run/order.h"
+#include "sql/run/transaction.h"
 
 #include <math.h>
 
@@ -430,6 +431,8 @@ int run_aggregate(struct run *r, const struct select *s, bool *served)
     w.range.get_range.has_limit = true;
     w.range.get_range.limit = PAGE_ROWS;
     columns_set(&w);
+    RUN_TRY(transaction_read(r, w.t, false, &w.range.get_range.start, &w.range.get_range.end,
+                             &w.range.get_range.transaction));
     run_permit_take(r->session);
     code = pages_add(&w);
     run_permit_give(r->session);

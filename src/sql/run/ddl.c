@@ -210,6 +210,15 @@ static bytes layout_option(const struct option_list *list)
     return BYTES_NONE;
 }
 
+/* TRANSACTIONS = 'true'; `otherwise`: it is not given. */
+static bool transactions_option(const struct option_list *list, bool otherwise)
+{
+    for (const struct option *o = list ? list->first : NULL; o; o = o->next)
+        if (run_is_word(o->name, "TRANSACTIONS"))
+            otherwise = run_is_word(o->value, "true");
+    return otherwise;
+}
+
 /* Lindorm puts a hash of some key columns in front of the key, so that neighbours spread. Here a
  * layout does that: all of its sizes mean as many buckets, over which ranges are merged. */
 static int layout_of_hash(struct run *r, const struct key_definition *key, bytes *out)
@@ -285,6 +294,7 @@ int run_create_table_like(struct run *r, const struct statement *s)
                                                     .defined = d->defined,
                                                     .defined_count = d->defined_count,
                                                     .options = d->options,
+                                                    .local_transactions = d->local_transactions,
                                                     .layout = d->layout,
                                                     .annotation = d->annotation};
     return create(r, s, &request);
@@ -311,6 +321,7 @@ int run_create_table(struct run *r, const struct statement *s)
     RUN_TRY(options_read(r, s->options, &t->options));
     RUN_TRY(declared_options(r, s->options, &said));
     t->annotation = declared_annotation(r, BYTES_LIT(""), &said);
+    t->local_transactions = transactions_option(s->options, false);
     RUN_TRY(layout_make(r, s, t));
     RUN_TRY(indexes_make(r, s, t));
     return create(r, s, &request);
@@ -467,6 +478,11 @@ static int alter_set(struct run *r, const struct statement *s, const struct sql_
         return run_fail(r, FAULT_UNSUPPORTED,
                         "The layout of a table that is there is changed by `widerow rekey`");
     RUN_TRY(declared_options(r, s->options, &said));
+    if (transactions_option(s->options, t->description->local_transactions) !=
+        t->description->local_transactions)
+        return run_fail(r, FAULT_UNSUPPORTED,
+                        "Whether a table has transactions is said when it is made: make another "
+                        "one WITH (TRANSACTIONS = ...), and copy the rows");
     RUN_TRY(options_read(r, s->options, &update->options));
     update->has_options = update->options.given;
     if (said_store(r, t, &said, update))

@@ -142,6 +142,7 @@ static const struct option_meaning {
     {"VERSIONS", OPTION_ELSEWHERE, NULL},
     {"LAYOUT", OPTION_ELSEWHERE, NULL},
     {"ENGINE", OPTION_ELSEWHERE, NULL},
+    {"TRANSACTIONS", OPTION_SEVERAL, "TRUE|FALSE"},
     {"COMPRESSION", OPTION_SEVERAL, "ZSTD|SNAPPY|LZ4|NONE"},
     {"DATA_BLOCK_ENCODING", OPTION_TEXT, NULL},
     {"DYNAMIC_COLUMNS", OPTION_BOOLEAN, NULL},
@@ -239,7 +240,8 @@ int declared_options(struct run *r, const struct option_list *list, struct decla
         RUN_TRY(option_check(r, o, &m));
         if (m->kind == OPTION_BOOLEAN)
             d->dynamic = is_one_of("TRUE", o->value);
-        else if (m->kind != OPTION_ELSEWHERE)
+        else if (m->kind != OPTION_ELSEWHERE &&
+                 !bytes_equal(bytes_str(m->name), BYTES_LIT("TRANSACTIONS")))
             option_set(d, m->name, o->value);
     }
     return 0;

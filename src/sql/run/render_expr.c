@@ -200,7 +200,7 @@ static int put_variable(struct render *w, const struct expr *e)
 {
     bytes value;
 
-    if (!variable_find(e->text, &value))
+    if (!variable_find(w->r->session, e->text, &value))
         return run_fail(w->r, FAULT_UNKNOWN_VARIABLE, RUN_TEXT(e->text));
     render_text(w, value);
     return 0;

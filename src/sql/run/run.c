@@ -1,6 +1,7 @@
 #include "sql/run/run.h"
 
 #include <strings.h>
+#include <unistd.h>
 
 static const struct {
     uint16_t number;
@@ -17,6 +18,10 @@ static const int codes[PORT_COUNT(faults)] = {
     [FAULT_ACCESS] = WR_E_PERMISSION, [FAULT_UNKNOWN_DATABASE] = WR_E_PERMISSION,
     [FAULT_BUSY] = WR_E_BUSY,         [FAULT_TIME] = WR_E_BUSY,
     [FAULT_KILLED] = WR_E_BUSY,       [FAULT_MEMORY] = WR_E_MEMORY};
+
+#define LOCK_WAIT_MS 5000 /* for rows that a transaction has locked, looked at in pauses of */
+#define LOCK_PAUSE_US_MIN 1000
+#define LOCK_PAUSE_US_MAX 50000
 
 #define SCAN_ROWS_MAX 100000 /* of one statement of Tablestore's, and */
 #define SCAN_BYTES_MAX (INT64_C(128) << 20)
@@ -79,6 +84,11 @@ int run_fail_reply(struct run *r, const struct wr_reply *reply)
         return run_fail(r, FAULT_ACCESS, reply->message);
     case WR_E_BUSY:
         return run_fail(r, FAULT_BUSY, reply->message);
+    case WR_E_CONFLICT:
+        return run_fail(r, FAULT_LOCKED, reply->message);
+    case WR_E_SESSION:
+        r->session->transaction.lost = true;
+        return run_fail(r, FAULT_TRANSACTION_LOST);
     default:
         return run_fail(r, FAULT_STORAGE, wr_error_name(reply->code), reply->message);
     }
@@ -131,6 +141,25 @@ int run_allowed(struct run *r, const struct wr_request *request)
     return code ? -1 : 0;
 }
 
+/* MySQL's clients expect to wait for rows that somebody else has locked. */
+static struct wr_reply *exec_patiently(struct run *r, const struct wr_request *request)
+{
+    struct session_conf *conf = &r->session->conf;
+    int64_t until = clock_mono_ms(conf->clock) + LOCK_WAIT_MS;
+    struct wr_reply *reply = wr_exec(conf->db, request);
+
+    for (useconds_t pause = LOCK_PAUSE_US_MIN; reply->code == WR_E_CONFLICT; pause *= 2) {
+        int64_t now = clock_mono_ms(conf->clock);
+
+        if (now > until || now > r->deadline_ms || run_is_killed(r))
+            break;
+        wr_reply_free(reply);
+        usleep(pause > LOCK_PAUSE_US_MAX ? (pause = LOCK_PAUSE_US_MAX) : pause);
+        reply = wr_exec(conf->db, request);
+    }
+    return reply;
+}
+
 int run_request(struct run *r, struct wr_request *request, const struct wr_reply **out)
 {
     struct wr_reply *reply;
@@ -140,7 +169,7 @@ int run_request(struct run *r, struct wr_request *request, const struct wr_reply
     request->deadline_ms = r->deadline_ms;
     request->gone = r->session->conf.gone;
     RUN_TRY(run_allowed(r, request));
-    reply = wr_exec(r->session->conf.db, request);
+    reply = exec_patiently(r, request);
     arena_on_release(r->arena, reply_release, reply);
     *out = reply;
     return reply->code ? run_fail_reply(r, reply) : 0;

@@ -19,8 +19,21 @@ struct units {
     int64_t read, written;
 };
 
+/* What is open; kept by transaction.h. */
+struct transaction {
+    bool manual;               /* autocommit is off */
+    bool said;                 /* START TRANSACTION was */
+    bool read_only;            /* with READ ONLY */
+    bool lost;                 /* storage's has ended by itself: only the end is left */
+    bool beside;               /* rows of tables without transactions were written in it */
+    bytes id, database, table; /* storage's; ptr NULL: not begun */
+    struct wr_value value;     /* of the first key column */
+    struct arena arena;        /* of these four */
+};
+
 struct session {
     struct session_conf conf;
+    struct transaction transaction;
     struct units last, all; /* of the last statement that was no SHOW, and of all of them */
     bytes database;         /* the current instance; empty: none. In own memory */
     char *database_text;

@@ -3,6 +3,7 @@
 #include "sql/run/convert.h"
 #include "sql/run/lookup.h"
 #include "sql/run/order.h"
+#include "sql/run/transaction.h"
 #include "sql/run/undeclared.h"
 
 #include <sqlite3.h>
@@ -484,8 +485,10 @@ static int tail_read(struct scan_cursor *s)
     request.client = s->range.client;
     request.gone = s->range.gone;
     request.deadline_ms = s->range.deadline_ms;
-    request.get_row = (struct wr_get_row){
-        .table = s->path->name, .key = s->tail, .read = s->range.get_range.read};
+    request.get_row = (struct wr_get_row){.table = s->path->name,
+                                          .key = s->tail,
+                                          .read = s->range.get_range.read,
+                                          .transaction = s->range.get_range.transaction};
     s->tail.count = 0;
     s->range.get_range.start.count = 0;
     RUN_TRY_SQLITE(ask(s, &request));
@@ -597,6 +600,9 @@ static int scan_begin(struct scan_cursor *s, const struct part *p, bool backward
     columns_set(s);
     if (backward ? p->with_start : p->with_end)
         s->tail = s->range.get_range.end;
+    if (transaction_read(s->module->run, s->table, !bytes_equal(s->path->name, s->table->name),
+                         &p->start, &p->end, &s->range.get_range.transaction))
+        return SQLITE_ABORT;
     if (one)
         return settle(s);
     RUN_TRY_SQLITE(page_read(s));

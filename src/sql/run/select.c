@@ -9,6 +9,7 @@
 #include "sql/run/information.h"
 #include "sql/run/scan.h"
 #include "sql/run/select.h"
+#include "sql/run/transaction.h"
 #include "sql/run/undeclared.h"
 #include "sql/run/where.h"
 
@@ -409,6 +410,7 @@ static int run_point(struct run *r, const struct select *s, const struct span *s
     span_apply(span, &request.get_row.read);
     if (empty)
         return r->sink->columns(r->sink, described, count);
+    RUN_TRY(transaction_read(r, t, false, &key, &key, &request.get_row.transaction));
     RUN_TRY(run_request(r, &request, &reply));
     RUN_TRY(run_read(r, t->name, &reply->row.consumed, 1));
     RUN_TRY(r->sink->columns(r->sink, described, count));

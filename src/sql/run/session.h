@@ -132,6 +132,13 @@ void session_free(struct session *s);
 /* Makes the instance the current one. False: the key is not for it. */
 bool session_use(struct session *s, bytes instance);
 
+/* As MySQL's clients are told after each statement. */
+bool session_autocommits(const struct session *s);
+bool session_in_transaction(const struct session *s);
+
+/* Ends the open transaction without its writes, and turns autocommit on. */
+void session_reset(struct session *s);
+
 /* The current instance; until the next statement. */
 bytes session_database(const struct session *s);
 

@@ -37,7 +37,7 @@ static int show_variables(struct run *r, const struct statement *s)
     bytes pair[2];
 
     RUN_TRY(texts_columns(r, (const char *[]){"Variable_name", "Value", NULL}));
-    for (size_t i = 0; variable_at(i, &pair[0], &pair[1]); i++)
+    for (size_t i = 0; variable_at(r->session, i, &pair[0], &pair[1]); i++)
         if (!s->pattern.ptr || is_like(pair[0], s->pattern))
             RUN_TRY(texts_row(r, pair, 2));
     return 0;
@@ -85,6 +85,9 @@ static int show_table_variables(struct run *r, const struct statement *s)
                           s->pattern));
     RUN_TRY(variable_send(r, BYTES_LIT("VERSIONS"),
                           arena_printf(r->arena, "%d", d->options.max_versions), s->pattern));
+    RUN_TRY(variable_send(r, BYTES_LIT("TRANSACTIONS"),
+                          d->local_transactions ? BYTES_LIT("true") : BYTES_LIT("false"),
+                          s->pattern));
     RUN_TRY(variable_send(r, BYTES_LIT("DYNAMIC_COLUMNS"),
                           t->declared.dynamic ? BYTES_LIT("true") : BYTES_LIT("false"),
                           s->pattern));
@@ -207,6 +210,8 @@ bytes show_create_text(struct run *r, const struct sql_table *t)
                                    o->max_versions));
     if (layout.len && !bytes_equal(layout, BYTES_LIT("plain")))
         buf_put_bytes(&b, arena_printf(r->arena, ", LAYOUT = '%.*s'", RUN_TEXT(layout)));
+    if (t->description->local_transactions)
+        buf_put_bytes(&b, BYTES_LIT(", TRANSACTIONS = 'true'"));
     if (t->declared.dynamic)
         buf_put_bytes(&b, BYTES_LIT(", DYNAMIC_COLUMNS = 'true'"));
     for (size_t i = 0; i < t->declared.option_count; i++) {

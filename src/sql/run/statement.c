@@ -3,6 +3,7 @@
 #include "sql/run/run.h"
 #include "sql/run/table.h"
 #include "sql/run/select.h"
+#include "sql/run/transaction.h"
 
 struct session *session_new(const struct session_conf *conf)
 {
@@ -18,6 +19,7 @@ void session_free(struct session *s)
 {
     if (!s)
         return;
+    transaction_drop(s);
     select_engine_free(s->select);
     mem_free(s->database_text);
     mem_free(s);
@@ -37,6 +39,21 @@ bool session_use(struct session *s, bytes instance)
     return true;
 }
 
+bool session_autocommits(const struct session *s)
+{
+    return !s->transaction.manual;
+}
+
+bool session_in_transaction(const struct session *s)
+{
+    return s->transaction.said || s->transaction.id.ptr;
+}
+
+void session_reset(struct session *s)
+{
+    transaction_drop(s);
+}
+
 bytes session_database(const struct session *s)
 {
     return s->database;
@@ -49,13 +66,6 @@ static int run_use(struct run *r, const struct statement *s)
     if (session_use(r->session, s->name))
         return 0;
     return run_fail(r, FAULT_UNKNOWN_DATABASE, RUN_TEXT(s->name));
-}
-
-/* What drivers set when they begin (names, autocommit, modes) changes nothing here. */
-static int run_nothing(struct run *r, const struct statement *s)
-{
-    (void)r, (void)s;
-    return 0;
 }
 
 /* OFFLINE TABLE, which old versions of Lindorm want before DROP, and ONLINE TABLE. */
@@ -85,6 +95,8 @@ static int run_alter_system(struct run *r, const struct statement *s)
 
 static int run_select_statement(struct run *r, const struct statement *s)
 {
+    if (s->for_update)
+        RUN_TRY(transaction_lock(r, s->select));
     return run_select(r, s->select);
 }
 
@@ -146,11 +158,11 @@ static statement_fn *const statements[STATEMENT_COUNT] = {
     [STATEMENT_INDEX_WORD] = run_index_word,
     [STATEMENT_ALTER_SYSTEM] = run_alter_system,
     [STATEMENT_USE] = run_use,
-    [STATEMENT_SET] = run_nothing,
+    [STATEMENT_SET] = run_set,
     [STATEMENT_SHOW] = run_show,
     [STATEMENT_DESCRIBE] = run_describe,
     [STATEMENT_EXPLAIN] = run_explain,
-    [STATEMENT_TRANSACTION] = run_nothing,
+    [STATEMENT_TRANSACTION] = run_transaction,
     [STATEMENT_KILL] = run_kill,
 };
 
@@ -198,7 +210,7 @@ void session_run(struct session *s, struct arena *a, bytes sql, const struct wr_
                  "The statement has another number of question marks than values were given");
     else if (run_is_tablestore(&r))
         run_tablestore(&r, tree);
-    else
+    else if (!transaction_statement(&r, tree))
         statements[tree->type](&r, tree);
     if (!out->fault.number && tree->type != STATEMENT_SHOW)
         units_add(s, out);

@@ -36,23 +36,31 @@ static bytes without(bytes name, bytes scope)
     return bytes_starts(name, scope) ? bytes_skip(name, scope.len) : name;
 }
 
-bool variable_find(bytes name, bytes *value)
+static bytes value_of(const struct session *s, size_t i)
+{
+    bool manual = s && s->transaction.manual;
+
+    return manual && bytes_equal(variables[i].name, BYTES_LIT("autocommit")) ? BYTES_LIT("0")
+                                                                             : variables[i].value;
+}
+
+bool variable_find(const struct session *s, bytes name, bytes *value)
 {
     name = without(without(name, BYTES_LIT("session.")), BYTES_LIT("global."));
     name = without(without(name, BYTES_LIT("SESSION.")), BYTES_LIT("GLOBAL."));
     for (size_t i = 0; i < PORT_COUNT(variables); i++)
         if (run_is_word(name, variables[i].name.ptr)) {
-            *value = variables[i].value;
+            *value = value_of(s, i);
             return true;
         }
     return false;
 }
 
-bool variable_at(size_t i, bytes *name, bytes *value)
+bool variable_at(const struct session *s, size_t i, bytes *name, bytes *value)
 {
     if (i >= PORT_COUNT(variables))
         return false;
     *name = variables[i].name;
-    *value = variables[i].value;
+    *value = value_of(s, i);
     return true;
 }

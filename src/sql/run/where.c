@@ -56,3 +56,20 @@ bool where_is_key(struct run *r, const struct sql_table *t, const struct expr *w
     *empty = s.empty;
     return true;
 }
+
+bool where_first_value(struct run *r, const struct sql_table *t, const struct expr *where,
+                       struct wr_value *out)
+{
+    struct key_search s = {
+        .r = r, .t = t, .columns = ARENA_ARRAY(r->arena, struct wr_key_column, t->key_count)};
+
+    if (!where || where->type != EXPR_BINARY)
+        return false;
+    if (where->op == OP_AND)
+        return where_first_value(r, t, where->left, out) ||
+               where_first_value(r, t, where->right, out);
+    if (!conjunction_take(&s, where) || !s.columns[0].name.ptr || s.empty)
+        return false;
+    *out = s.columns[0].value;
+    return true;
+}

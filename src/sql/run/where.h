@@ -10,4 +10,9 @@
 bool where_is_key(struct run *r, const struct sql_table *t, const struct expr *where,
                   struct wr_key *key, bool *empty);
 
+/* True: `where` says, among other things that hold with it, which one value the first key column
+ * has. */
+bool where_first_value(struct run *r, const struct sql_table *t, const struct expr *where,
+                       struct wr_value *out);
+
 #endif

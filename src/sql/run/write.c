@@ -10,6 +10,7 @@
 #include "sql/run/default.h"
 #include "sql/run/hint.h"
 #include "sql/run/recompute.h"
+#include "sql/run/transaction.h"
 #include "sql/run/undeclared.h"
 #include "sql/run/where.h"
 
@@ -60,6 +61,7 @@ struct upsert {
     int64_t timestamp_ms;
     struct wr_cell *defaults; /* of columns that the statement does not name */
     size_t default_count;
+    bytes transaction; /* ptr NULL: none */
 };
 
 /* A row, and what is written instead if its condition does not hold. */
@@ -165,6 +167,7 @@ static int row_write(const struct upsert *u, const struct wr_row_change *change,
 
     *held = true;
     request.update_row = *change;
+    request.update_row.transaction = u->transaction;
     if (run_request(u->r, &request, &reply)) {
         if (!reply || reply->code != WR_E_CONDITION)
             return -1;
@@ -192,7 +195,7 @@ static int changes_write(const struct upsert *u, struct wr_row_change *changes,
 {
     struct wr_table_write write = {u->table->name, changes, *count};
     struct wr_request request = {WR_REQUEST(BATCH_WRITE_ROW), .instance = u->table->database,
-                                 .batch_write_row = {&write, 1, .atomic = false}};
+                                 .batch_write_row = {&write, 1, .transaction = u->transaction}};
     const struct wr_row_result *bad = NULL;
     const struct wr_reply *reply;
     size_t left = 0;
@@ -260,6 +263,8 @@ int run_upsert(struct run *r, const struct statement *s)
     rows = ARENA_ARRAY(r->arena, struct planned, s->rows->count);
     for (const struct row_item *row = s->rows->first; row; row = row->next, n++)
         RUN_TRY(row_plan(&u, row, n + 1, &rows[n]));
+    for (size_t i = 0; i < n; i++)
+        RUN_TRY(transaction_enter(r, t, &rows[i].change.row.key.columns[0].value, &u.transaction));
     if (n == 1)
         return one_write(&u, rows);
     for (size_t i = 0; i < n; i += BATCH_ROWS)
@@ -334,7 +339,8 @@ struct update {
     struct sql_table *table;
     struct wr_key key;
     int64_t timestamp_ms;
-    bool recomputes; /* an assignment names a column and is no increment */
+    bytes transaction; /* ptr NULL: none */
+    bool recomputes;   /* an assignment names a column and is no increment */
 };
 
 static bool recomputes(struct run *r, const struct sql_table *t, const struct statement *s)
@@ -374,7 +380,8 @@ static int update_try(struct update *u, bool *again)
     request.update_row = (struct wr_row_change){.type = WR_UPDATE,
                                                 .table = u->table->name,
                                                 .row = {u->key, cells, n},
-                                                .condition = {WR_EXPECT_EXIST, NULL}};
+                                                .condition = {WR_EXPECT_EXIST, NULL},
+                                                .transaction = u->transaction};
     if (unchanged.type != WR_FILTER_COLUMN || unchanged.column.column.ptr)
         request.update_row.condition.column = &unchanged;
     if (run_request(r, &request, &reply)) {
@@ -406,6 +413,8 @@ int run_update(struct run *r, const struct statement *s)
         if (column < u.table->key_count)
             return run_fail(r, FAULT_KEY_ASSIGNED, RUN_TEXT(i->name));
     }
+    if (!empty)
+        RUN_TRY(transaction_enter(r, u.table, &u.key.columns[0].value, &u.transaction));
     for (int tries = 0; !empty && again && tries < RECOMPUTE_TRIES; tries++) {
         RUN_TRY(run_interrupted(r));
         RUN_TRY(update_try(&u, &again));
@@ -422,6 +431,7 @@ int run_delete(struct run *r, const struct statement *s)
     struct wr_request request = {WR_REQUEST(DELETE_ROW)};
     const struct wr_reply *reply;
     struct sql_table *t;
+    bytes transaction;
     struct wr_key key;
     bool empty;
 
@@ -430,8 +440,9 @@ int run_delete(struct run *r, const struct statement *s)
     if (empty)
         return 0;
     request.instance = t->database;
-    request.delete_row =
-        (struct wr_row_change){.type = WR_DELETE, .table = t->name, .row = {.key = key}};
+    RUN_TRY(transaction_enter(r, t, &key.columns[0].value, &transaction));
+    request.delete_row = (struct wr_row_change){
+        .type = WR_DELETE, .table = t->name, .row = {.key = key}, .transaction = transaction};
     RUN_TRY(run_request(r, &request, &reply));
     run_written(r, &reply->row.consumed);
     run_affected(r, 1); /* nobody has looked whether it was there */

@@ -208,7 +208,7 @@ static struct column column_of(const struct wr_cell *cells, size_t count, bytes 
     }
     for (end = low; end < count && bytes_equal(cells[end].name, name); end++)
         ;
-    return (struct column){&cells[low], end - low};
+    return (struct column){cells ? &cells[low] : NULL, end - low};
 }
 
 /* The version, among those that are there, of which the newest come first; NULL: it is not. */
@@ -390,6 +390,13 @@ static const bytes *touched_columns(struct arena *scratch, const struct txn_row 
     return names;
 }
 
+/* A row without cells has no array of them. */
+static void copy_cells(struct wr_cell *to, const struct wr_cell *cells, size_t at, size_t count)
+{
+    if (count)
+        memcpy(to, &cells[at], count * sizeof(*to));
+}
+
 /* Puts each of the columns, which are sorted, in the place of the row's own. */
 static void splice_columns(struct txn_rows *rows, struct txn_row *row,
                            const struct merge_column *columns, size_t count)
@@ -403,13 +410,13 @@ static void splice_columns(struct txn_rows *rows, struct txn_row *row,
     for (size_t i = 0; i < count; i++) {
         size_t own = (size_t)(columns[i].own.cells - row->cells);
 
-        memcpy(&cells[n], &row->cells[at], (own - at) * sizeof(*cells));
+        copy_cells(&cells[n], row->cells, at, own - at);
         n += own - at;
-        memcpy(&cells[n], columns[i].out, columns[i].count * sizeof(*cells));
+        copy_cells(&cells[n], columns[i].out, 0, columns[i].count);
         n += columns[i].count;
         at = own + columns[i].own.count;
     }
-    memcpy(&cells[n], &row->cells[at], (row->cell_count - at) * sizeof(*cells));
+    copy_cells(&cells[n], row->cells, at, row->cell_count - at);
     invariant(n + row->cell_count - at == most);
     set_cells(rows, row, cells, most);
 }

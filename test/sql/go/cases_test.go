@@ -188,6 +188,38 @@ func TestManyRowsAndConnections(t *testing.T) {
 	}
 }
 
+func TestTransactions(t *testing.T) {
+	db := open(t, "")
+	if _, err := db.Exec("create table gobank (k varchar, v bigint, primary key (k)) with (transactions = 'true')"); err != nil {
+		t.Fatal(err)
+	}
+	defer db.Exec("drop table gobank")
+	for i, commits := range []bool{false, true} {
+		tx, err := db.Begin()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err = tx.Exec("upsert into gobank (k, v) values (?, ?)", "ann", 1); err != nil {
+			t.Fatal(err)
+		}
+		if _, err = tx.Exec("upsert into gobank (k, v) values (?, ?)", "bob", 1); err == nil {
+			t.Error("rows of two values")
+		}
+		if commits {
+			err = tx.Commit()
+		} else {
+			err = tx.Rollback()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		var count int
+		if err = db.QueryRow("select count(*) from gobank").Scan(&count); err != nil || count != i {
+			t.Error(count, err)
+		}
+	}
+}
+
 func TestContextEndsAStatement(t *testing.T) {
 	db := open(t, "")
 	ctx, cancel := context.WithCancel(context.Background())

@@ -169,7 +169,14 @@ public class Cases {
         db.createStatement().executeUpdate("insert into j (k, n, s) values ('tx', 1, 'x')");
         db.commit();
         db.rollback();
+        outcome(db, "create table jt (k bigint, v bigint, primary key (k)) with (transactions = 'true')");
+        outcome(db, "insert into jt (k, v) values (1, 1)");
+        db.rollback();
+        same(outcome(db, "select v from jt where k = 1"), "= ");
+        outcome(db, "insert into jt (k, v) values (1, 2)");
         db.setAutoCommit(true);
+        same(outcome(db, "select v from jt where k = 1"), "= 2");
+        outcome(db, "drop table jt");
     }
 
     /* The driver sends KILL QUERY by a connection of its own. */

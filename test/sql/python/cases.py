@@ -89,8 +89,7 @@ class Cases(unittest.TestCase):
             self.assertEqual(fault.exception.args[0], number)
         self.assertEqual(self.ask("select 1"), ((1,),))
 
-    def test_transactions_are_accepted(self):
-        self.db.begin()
+    def test_commit_behind_tables_without_transactions(self):
         self.ask("insert into py (k, n, s) values ('tx', 1, 'x')")
         self.db.commit()
         self.db.rollback()

@@ -103,7 +103,8 @@ static void test_options(void **state)
         "'ZSTD', 'chs' = '86400', chs_l2 = 'storagetype=COLD', MUTABILITY = mutable_latest)",
         "0");
     expect(b, "show table variables from t",
-           "VARIABLE_NAME,VARIABLE_VALUE|LAYOUT,plain|TTL,86400|VERSIONS,1|DYNAMIC_COLUMNS,false|"
+           "VARIABLE_NAME,VARIABLE_VALUE|LAYOUT,plain|TTL,86400|VERSIONS,1|TRANSACTIONS,false|"
+           "DYNAMIC_COLUMNS,false|"
            "COMPRESSION,ZSTD|CHS,86400|CHS_L2,storagetype=COLD|MUTABILITY,mutable_latest");
     expect(b, "alter table t set 'CHS' = '', chs_l2 = '', 'TTL' = ''", "0");
     expect(

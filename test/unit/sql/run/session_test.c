@@ -244,7 +244,8 @@ static void test_layouts(void **state)
     expect(b, "create table h3 (k varchar, primary key (hash16(k), k))",
            "!9001 A key begins with hash8, hash32 or hash64");
     expect(b, "show table variables from h",
-           "VARIABLE_NAME,VARIABLE_VALUE|LAYOUT,hash:16|TTL,-1|VERSIONS,1|DYNAMIC_COLUMNS,false");
+           "VARIABLE_NAME,VARIABLE_VALUE|LAYOUT,hash:16|TTL,-1|VERSIONS,1|TRANSACTIONS,false|"
+           "DYNAMIC_COLUMNS,false");
     expect(b, "show table variables from h like '%TTL%'", "VARIABLE_NAME,VARIABLE_VALUE|TTL,-1");
     expect(b, "alter table h set VERSIONS = '4', TTL = ''", "0");
     expect(b, "show table variables from h like '%TTL%'", "VARIABLE_NAME,VARIABLE_VALUE|TTL,-1");
