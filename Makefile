@@ -181,7 +181,7 @@ $(BUILD)/test/%: test/unit/%.c $(SQL_O) $(NET_O) $(WIRE_O) $(LIB_O) $(RADOS_O) $
 unit: $(UNIT)
 
 # Larger test programs: every .c of their folder, with the library, the wire layer and the client.
-TEST_PROGRAMS := spec model index hits crash linear hostile backup io soak versions rados lucene series
+TEST_PROGRAMS := spec model index hits crash linear hostile backup io soak versions rados lucene series retention
 TEST_O := $(WIRE_O) $(LIB_O) $(RADOS_O) $(filter-out %/main.o,$(CLI_O))
 
 define TEST_PROGRAM
