@@ -15,6 +15,7 @@ struct part {
     uint8_t *data;    /* NULL: not in memory */
     uint32_t holds;
     bool loading;
+    bool spare;                 /* goes first when it is dropped */
     struct part *newer, *older; /* of those in memory that nobody holds */
     struct segment *segment;
     size_t number;
@@ -88,6 +89,17 @@ static void list_add(struct part_cache *c, struct part *p)
     else
         c->oldest = p;
     c->newest = p;
+}
+
+static void list_add_oldest(struct part_cache *c, struct part *p)
+{
+    p->newer = c->oldest;
+    p->older = NULL;
+    if (c->oldest)
+        c->oldest->older = p;
+    else
+        c->newest = p;
+    c->oldest = p;
 }
 
 static void list_remove(struct part_cache *c, struct part *p)
@@ -341,10 +353,12 @@ static void unhold(struct part_cache *cache, struct part *p)
     invariant(p->holds);
     if (--p->holds)
         return;
-    if (p->data)
-        list_add(cache, p);
-    else if (p->number == SLICE)
+    if (!p->data && p->number == SLICE)
         slice_free(p);
+    else if (p->data && p->spare)
+        list_add_oldest(cache, p);
+    else if (p->data)
+        list_add(cache, p);
 }
 
 /* Who waits holds it already: so a slice stays until all who wait have seen that it can't be read.
@@ -356,6 +370,7 @@ static int hold(struct ctx *c, struct part_cache *cache, struct part *p)
     if (p->data && !p->holds)
         list_remove(cache, p);
     p->holds++;
+    p->spare = false;
     while (p->loading)
         pthread_cond_wait(&cache->loaded, &cache->lock);
     if (!p->data)
@@ -452,8 +467,10 @@ bool parts_hold_there(struct ctx *c, const struct segment *s, size_t part, struc
     p = &s->parts->list[part];
     pthread_mutex_lock(&s->parts->cache->lock);
     there = p->data != NULL;
-    if (there && !p->holds++)
+    if (there && !p->holds++) {
         list_remove(s->parts->cache, p);
+        p->spare = s->parts->cache->bytes > s->parts->cache->bytes_max / 4 * 3;
+    }
     pthread_mutex_unlock(&s->parts->cache->lock);
     if (there)
         note(c, p, held);

@@ -56,7 +56,8 @@ struct held_parts {
 /* As parts_hold(), of one part. */
 int parts_hold_one(struct ctx *c, const struct segment *s, size_t part, struct held_parts *held);
 
-/* Holds the part if it is in memory. False: it is not. */
+/* Holds the part if it is in memory. False: it is not. Where room is short it goes before what
+ * others can't do without. */
 bool parts_hold_there(struct ctx *c, const struct segment *s, size_t part, struct held_parts *held);
 
 /* Bytes [at, to) of a section of a field's PART_POSTS (SECTION_POSTS, SECTION_FREQS,
