@@ -252,6 +252,100 @@ static void parse_about(struct cursor *p, struct wr_search_condition *q)
     }
 }
 
+/* Words behind an interval; "month" is 3. */
+static const char *const units[] = {"year", "quarter", "month",  "week",       "day",
+                                    "hour", "minute",  "second", "millisecond"};
+
+static struct wr_date_interval parse_interval(struct cursor *p)
+{
+    struct wr_date_interval d = {.given = true, .value = (int32_t)parse_number(p)};
+
+    d.unit = parse_word(p, units, PORT_COUNT(units), 1);
+    return d;
+}
+
+/* gauss f origin=V scale=V [offset=V] [decay=V]; the scale of a date is an interval. */
+static void parse_decay(struct cursor *p, struct wr_score_function *f)
+{
+    f->field = parse_name(p);
+    for (;;) {
+        if (take_option(p, "origin")) {
+            struct wr_value v = parse_value(p);
+
+            f->origin_text = v.type == WR_VARCHAR ? v.bytes : BYTES_NONE;
+            f->origin = v.type == WR_DOUBLE ? v.real : (double)v.integer;
+        } else if (take(p, "every")) {
+            f->scale_interval = parse_interval(p);
+        } else if (take_option(p, "scale")) {
+            f->scale = parse_real(p);
+        } else if (take_option(p, "offset")) {
+            f->offset = parse_real(p);
+        } else if (take_option(p, "decay")) {
+            f->decay = parse_real(p);
+        } else {
+            break;
+        }
+    }
+    f->param_type = f->scale_interval.given ? 1 : f->origin_text.ptr ? 3 : 2;
+}
+
+/* (value f [factor=N] [modifier ln] [missing=N] · gauss f .. · exp f .. · linear f .. · constant)
+ * [weight=N] [where QUERY] */
+static void parse_function(struct cursor *p, struct wr_score_function *f)
+{
+    static const char *const curves[] = {"gauss", "exp", "linear"};
+    static const char *const modifiers[] = {"none", "log",  "log1p",  "log2p", "ln",
+                                            "ln1p", "ln2p", "square", "sqrt",  "reciprocal"};
+
+    *f = (struct wr_score_function){.weight = 1, .factor = 1, .modifier = 1, .decay = 0.5};
+    expect(p, "(");
+    if (take(p, "value")) {
+        f->type = WR_SCORE_FIELD_VALUE;
+        f->field = parse_name(p);
+        if (take_option(p, "factor"))
+            f->factor = parse_real(p);
+        if (take(p, "modifier"))
+            f->modifier = parse_word(p, modifiers, PORT_COUNT(modifiers), 1);
+        f->has_missing = take_option(p, "missing");
+        if (f->has_missing)
+            f->missing = parse_real(p);
+    } else if (!take(p, "constant")) {
+        f->type = WR_SCORE_DECAY;
+        f->curve = parse_word(p, curves, PORT_COUNT(curves), 1);
+        parse_decay(p, f);
+    }
+    if (take_option(p, "weight"))
+        f->weight = parse_real(p);
+    if (take(p, "where"))
+        f->filter = parse_inner(p);
+    expect(p, ")");
+}
+
+/* QUERY functions ((..) ..) [score sum] [combine replace] [least=N] [most=N] */
+static void parse_functions(struct cursor *p, struct wr_functions_condition *q)
+{
+    static const char *const scores[] = {"avg", "max", "sum", "min", "multiply", "first"};
+    static const char *const combines[] = {"multiply", "avg", "max", "sum", "min", "replace"};
+    struct wr_score_function *list = make_list(p, sizeof(*list));
+
+    q->query = parse_inner(p);
+    q->functions = list;
+    expect(p, "by");
+    expect(p, "(");
+    while (!take(p, ")") && q->count < LIST_MAX)
+        parse_function(p, &list[q->count++]);
+    if (take(p, "score"))
+        q->score_mode = parse_word(p, scores, PORT_COUNT(scores), 1);
+    if (take(p, "combine"))
+        q->combine_mode = parse_word(p, combines, PORT_COUNT(combines), 1);
+    q->has_min = take_option(p, "least");
+    if (q->has_min)
+        q->min_score = parse_real(p);
+    q->has_max = take_option(p, "most");
+    if (q->has_max)
+        q->max_score = parse_real(p);
+}
+
 static void parse_query(struct cursor *p, struct wr_search_condition *q)
 {
     *q = (struct wr_search_condition){.weight = take_option(p, "weight") ? parse_real(p) : 1};
@@ -268,6 +362,13 @@ static void parse_query(struct cursor *p, struct wr_search_condition *q)
         parse_queries(p, &q->dis_max.queries, &q->dis_max.count);
         if (take_option(p, "tie"))
             q->dis_max.tie_breaker = parse_real(p);
+    } else if (take(p, "function")) {
+        q->type = WR_SEARCH_FUNCTION_SCORE;
+        q->field = parse_name(p);
+        q->inner = parse_inner(p);
+    } else if (take(p, "functions")) {
+        q->type = WR_SEARCH_FUNCTIONS_SCORE;
+        parse_functions(p, &q->functions);
     } else {
         for (size_t i = 0; i < PORT_COUNT(conditions); i++)
             if (take(p, conditions[i].name)) {
@@ -377,11 +478,41 @@ static void parse_group_options(struct cursor *p, struct wr_group_by *g)
     }
 }
 
-/* group (f ..) · group (histogram f 10) · group (ranges f (0 10) (10 20)) · group (filters Q Q) */
-static void parse_group(struct cursor *p, struct wr_group_by *g)
+static void parse_group_ranges(struct cursor *p, struct wr_group_by *g)
 {
     struct wr_number_range *ranges = make_list(p, sizeof(*ranges));
 
+    g->ranges = ranges;
+    while (take(p, "(")) {
+        ranges[g->range_count].from = take(p, "min") ? -INFINITY : parse_real(p);
+        ranges[g->range_count++].to = take(p, "max") ? INFINITY : parse_real(p);
+        expect(p, ")");
+    }
+}
+
+/* composite ((k) (histogram l 10)) [token=$x]; the sources are named s0, s1 .. */
+static void parse_composite(struct cursor *p, struct wr_group_by *g)
+{
+    struct wr_group_by *sources = make_list(p, sizeof(*sources));
+
+    g->type = WR_GROUP_COMPOSITE;
+    g->sources = sources;
+    expect(p, "(");
+    while (!token_is(p->at, ")") && g->source_count < LIST_MAX) {
+        parse_group(p, &sources[g->source_count]);
+        sources[g->source_count].name = arena_printf(&p->s->c.arena, "s%zu", g->source_count);
+        g->source_count++;
+    }
+    expect(p, ")");
+    if (take_option(p, "token"))
+        g->next_token = parse_text(p);
+}
+
+/* group (f ..) · group (histogram f 10) · group (ranges f (0 10) (10 20)) · group (filters Q Q) ·
+ * group (dates f 1 month [zone="+08:00"]) · group (grid f 4) · group (distances f lat lon (0 10)) ·
+ * group (composite ((f) ..)) */
+static void parse_group(struct cursor *p, struct wr_group_by *g)
+{
     expect(p, "(");
     g->name = BYTES_LIT("g");
     g->type = WR_GROUP_FIELD;
@@ -395,12 +526,25 @@ static void parse_group(struct cursor *p, struct wr_group_by *g)
     } else if (take(p, "ranges")) {
         g->type = WR_GROUP_RANGE;
         g->field = parse_name(p);
-        g->ranges = ranges;
-        while (take(p, "(")) {
-            ranges[g->range_count].from = take(p, "min") ? -INFINITY : parse_real(p);
-            ranges[g->range_count++].to = take(p, "max") ? INFINITY : parse_real(p);
-            expect(p, ")");
-        }
+        parse_group_ranges(p, g);
+    } else if (take(p, "distances")) {
+        g->type = WR_GROUP_GEO_DISTANCE;
+        g->field = parse_name(p);
+        g->origin_lat = parse_real(p);
+        g->origin_lon = parse_real(p);
+        parse_group_ranges(p, g);
+    } else if (take(p, "dates")) {
+        g->type = WR_GROUP_DATE_HISTOGRAM;
+        g->field = parse_name(p);
+        g->date_interval = parse_interval(p);
+        if (take_option(p, "zone"))
+            g->time_zone = parse_text(p);
+    } else if (take(p, "grid")) {
+        g->type = WR_GROUP_GEO_GRID;
+        g->field = parse_name(p);
+        g->precision = (int32_t)parse_number(p);
+    } else if (take(p, "composite")) {
+        parse_composite(p, g);
     } else {
         g->field = parse_name(p);
     }

@@ -669,6 +669,43 @@ static void put_aggregations(struct printer *p, const struct wr_aggregation_resu
     }
 }
 
+static void put_token(struct printer *p, bytes token)
+{
+    if (!token.ptr)
+        return;
+    put(p, " token b");
+    put_quoted(p, token);
+}
+
+/* Group `k` by its value, or where it has none by its place. */
+static void put_group_key(struct printer *p, const struct wr_group_by_result *of, size_t k)
+{
+    const struct wr_group *g = &of->groups[k];
+
+    switch (of->type) {
+    case WR_GROUP_FIELD:
+    case WR_GROUP_GEO_GRID:
+        put_quoted(p, g->key);
+        break;
+    case WR_GROUP_HISTOGRAM:
+    case WR_GROUP_DATE_HISTOGRAM:
+        put_value(p, &g->value);
+        break;
+    case WR_GROUP_COMPOSITE:
+        for (size_t i = 0; i < of->source_count; i++) {
+            if (i)
+                put(p, " ");
+            if (g->keys[i].ptr)
+                put_quoted(p, g->keys[i]);
+            else
+                put(p, "null");
+        }
+        break;
+    default:
+        put(p, "%zu", k);
+    }
+}
+
 static void put_groups(struct printer *p, const struct wr_group_by_result *list, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -677,26 +714,14 @@ static void put_groups(struct printer *p, const struct wr_group_by_result *list,
             const struct wr_group *g = &list[i].groups[k];
 
             put(p, " (");
-            if (list[i].type == WR_GROUP_FIELD)
-                put_quoted(p, g->key);
-            else if (list[i].type == WR_GROUP_HISTOGRAM)
-                put_value(p, &g->value);
-            else
-                put(p, "%zu", k);
+            put_group_key(p, &list[i], k);
             put(p, " %" PRId64, g->count);
             put_aggregations(p, g->aggregations, g->aggregation_count);
             put_groups(p, g->group_bys, g->group_by_count);
             put(p, ")");
         }
+        put_token(p, list[i].next_token);
     }
-}
-
-static void put_token(struct printer *p, bytes token)
-{
-    if (!token.ptr)
-        return;
-    put(p, " token b");
-    put_quoted(p, token);
 }
 
 static void put_found(struct printer *p, const struct wr_search_result *r)

@@ -5,7 +5,7 @@
 #include "search/query/node.h"
 #include "search/query/pattern.h"
 
-#define WILDCARD_BYTES_MAX 128
+#define WILDCARD_CHARACTERS_MAX 32
 #define PREFIX_BYTES_MAX 1000
 #define TOKENS_MAX 1024
 
@@ -275,11 +275,21 @@ static int matching_terms(struct about *a, bytes pattern, bool suffix, struct no
     return rc;
 }
 
+static size_t character_count(bytes text)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < text.len; i++)
+        n += (bytes_u8(text)[i] & 0xc0) != 0x80; /* what goes on with one of UTF-8 */
+    return n;
+}
+
 static int wildcard_node(struct about *a, struct node **out)
 {
     TRY(need_terms(a));
-    if (a->condition->pattern.len > WILDCARD_BYTES_MAX)
-        return fail(a->q->c, E_PARAMETER, "A wildcard text is at most 32 characters.");
+    if (character_count(a->condition->pattern) > WILDCARD_CHARACTERS_MAX)
+        return fail(a->q->c, E_PARAMETER, "A wildcard text is at most %d characters.",
+                    WILDCARD_CHARACTERS_MAX);
     return matching_terms(a, a->condition->pattern, false, out);
 }
 
