@@ -107,6 +107,9 @@ struct oracle_txn *oracle_txn_of(struct oracle *o, const struct oracle_table *t,
 /* All of the table end, or all there are (t NULL), as they do with the database. */
 void oracle_txns_end(struct oracle *o, const struct oracle_table *t);
 
+/* The index of that name, or NULL. */
+struct oracle_index *oracle_index_find(struct oracle *o, bytes name);
+
 /* An index, too, as a table with the entries that its rows make now; valid until the next call. */
 struct oracle_table *oracle_find_any(struct oracle *o, bytes name);
 

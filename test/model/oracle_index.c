@@ -77,7 +77,7 @@ static int check_columns(const struct oracle *o, const struct oracle_table *t,
     return may_lead(t, m) ? WR_OK : WR_E_PARAMETER;
 }
 
-static struct oracle_index *index_find(struct oracle *o, bytes name)
+struct oracle_index *oracle_index_find(struct oracle *o, bytes name)
 {
     for (struct oracle_table *t = o->tables; t; t = t->next)
         for (struct oracle_index *x = t->indexes; x; x = x->next)
@@ -88,7 +88,7 @@ static struct oracle_index *index_find(struct oracle *o, bytes name)
 
 bool oracle_is_index(struct oracle *o, bytes name)
 {
-    return index_find(o, name) != NULL;
+    return oracle_index_find(o, name) != NULL;
 }
 
 static int check_index(struct oracle *o, const struct oracle_table *t,
@@ -261,7 +261,7 @@ static void add_entry(struct oracle_index *x, const struct oracle_row *row)
 
 struct oracle_table *oracle_find_any(struct oracle *o, bytes name)
 {
-    struct oracle_index *x = index_find(o, name);
+    struct oracle_index *x = oracle_index_find(o, name);
 
     if (!x)
         return oracle_find(o, name);

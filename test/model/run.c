@@ -170,6 +170,49 @@ void run_close(struct run *r)
         nftw(r->dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
+/* ---- indexes on a pool follow their tables ---- */
+
+static bool may_lag(const struct run *r, bytes table)
+{
+    const struct oracle_index *x = oracle_index_find(r->o, table);
+
+    return x && !x->meta.type; /* a global one */
+}
+
+static bool reads_late(const struct run *r, const struct wr_request *req)
+{
+    bool late = false;
+
+    switch (req->op) {
+    case WR_OP_GET_ROW:
+        return may_lag(r, req->get_row.table);
+    case WR_OP_GET_RANGE:
+        return may_lag(r, req->get_range.table);
+    case WR_OP_BULK_EXPORT:
+        return may_lag(r, req->bulk_export.table);
+    case WR_OP_BATCH_GET_ROW:
+        for (size_t i = 0; i < req->batch_get_row.table_count; i++)
+            late |= may_lag(r, req->batch_get_row.tables[i].table);
+        return late;
+    default:
+        return false;
+    }
+}
+
+/* Until all that was written is in its indexes. */
+static void await_indexes(const struct run *r)
+{
+    struct wr_status status;
+
+    if (!r->conf.indexes || !on_pool(&r->conf))
+        return;
+    for (wr_status(r->db, &status, sizeof(status)); status.index_waiting;
+         wr_status(r->db, &status, sizeof(status)))
+        usleep(500);
+}
+
+/* ---- open again ---- */
+
 static void set_clock(struct run *r, uint64_t n)
 {
     if (run_now_ms() > r->latest_ms)
@@ -181,6 +224,7 @@ bool run_reopen(struct run *r)
 {
     if (!r->dir[0])
         return true;
+    await_indexes(r); /* what is left by then is found ten seconds later */
     wr_close(r->db);
     oracle_txns_end(r->o, NULL);
     if (r->conf.clock)
@@ -240,9 +284,12 @@ static void report_difference(const struct run *r, FILE *out, const struct wr_re
     report_rows(r, out, req);
 }
 
+/* An index is being built, or a server over a pool begins anew, of which nothing was done then:
+ * clients come again. */
 static bool is_unfinished(const struct wr_reply *reply)
 {
-    return reply->code == WR_E_PARAMETER && strstr(reply->message, "building base state");
+    return (reply->code == WR_E_PARAMETER && strstr(reply->message, "building base state")) ||
+           (reply->code == WR_E_UNAVAILABLE && strstr(reply->message, "out of touch"));
 }
 
 /* ---- transactions: requests name one by the number of its start ---- */
@@ -297,18 +344,21 @@ static void keep_true_id(struct run *r, const struct wr_reply *reply)
                  BYTES_FMT(reply->transaction.id));
 }
 
-/* Who reads an index that is being built waits for its end. */
+/* Who reads an index that is being built waits for its end, and, where a global one follows, until
+ * it has. A local one is never behind. */
 static struct wr_reply *execute(struct run *r, const struct wr_request *asked)
 {
     struct wr_request sent = with_true_id(r, asked);
     const struct wr_request *req = &sent;
-    struct wr_reply *reply =
-        req->op == WR_OP_CREATE_TABLE ? db_exec_internal(r->db, req) : wr_exec(r->db, req);
+    struct wr_reply *reply;
 
+    if (reads_late(r, req))
+        await_indexes(r);
+    reply = req->op == WR_OP_CREATE_TABLE ? db_exec_internal(r->db, req) : wr_exec(r->db, req);
     while (is_unfinished(reply)) {
         wr_reply_free(reply);
         usleep(1000);
-        reply = wr_exec(r->db, req);
+        reply = req->op == WR_OP_CREATE_TABLE ? db_exec_internal(r->db, req) : wr_exec(r->db, req);
     }
     return reply;
 }

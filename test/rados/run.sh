@@ -147,6 +147,7 @@ killed() {
 
 sdk() { # sdk LANGUAGE
     export WIDEROW_ACCESS_KEY_ID=test-id WIDEROW_ACCESS_KEY_SECRET=test-secret WIDEROW_INSTANCE=test
+    # (Only Node reads an index until it has followed its table.)
     export WIDEROW_NO_INDEXES=1 WIDEROW_NO_TUNNELS=1 WIDEROW_NO_TRANSACTIONS=1
     export WIDEROW_CACHE=${WIDEROW_CACHE:-$HOME/.cache/widerow}
     start_server "$1" --set table_ops_per_s_max=0
@@ -202,6 +203,7 @@ step "spec, indexes" spec library 1 $(scripts index index_entries)
 step "spec, indexes, three servers by turns" spec http 3 $(scripts index_entries)
 layout_flags=()
 step "model" timeout 900 "$BUILD/test/model" --engine rados --threads 16 --ops $([ "$TIER" = nightly ] && echo 50000 || echo 3000)
+step "model, indexes" timeout 1800 "$BUILD/test/model" --engine rados --indexes --ops $([ "$TIER" = nightly ] && echo 50000 || echo 1500)
 # Every step of a cut, at night; each of the three kinds of them by day.
 [ "$TIER" = nightly ] || export POINTS="repartition_noted repartition_copied_half repartition_gone"
 step "splits" timeout 900 test/rados/splits.sh

@@ -7,6 +7,7 @@
 
 #include "base/fault.h"
 #include "base/invariant.h"
+#include "base/log.h"
 #include "table/core/jobs.h"
 #include "table/sync/wait.h"
 
@@ -47,10 +48,17 @@ static void heard_run(struct job *self)
     struct catalog *cat = h->cat;
     bytes answer = BYTES_NONE;
     struct ctx c;
+    int code;
 
     ctx_init(&c, &cat->db->clock, &cat->db->log, NULL, 0);
-    if (hear(&c, h, &answer)) /* without the record we know less than we say we do */
+    code = hear(&c, h, &answer);
+    if (code) { /* without the record we know less than we say we do */
+        log_warn(
+            &cat->db->log,
+            "peers: what another server changed is not known here: %s; all tables are read again",
+            c.text ? c.text : err_info(code)->text);
         atomic_fetch_add(&cat->lease.lost, 1);
+    }
     engine_notification_done(cat->db->engine, h->notification, answer);
     ctx_release(&c);
     mem_free(h);
