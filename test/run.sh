@@ -208,9 +208,11 @@ suite unit 180 unit
 for scripts in mem-library mem-http rocks-library rocks-http wide; do
     once spec-$scripts 240
 done
-# Every key layout answers like the plain one. What is not about rows is left to the suites above.
+# Every key layout answers like the plain one, and so does SQL. What is not about rows is left to the suites above.
 rows=$(ls test/spec/*.spec | grep -vE '/(partitions.*|enforce_.*|heat|http_.*|stream|tunnel|strict|throughput|tables_.*)\.spec$')
 scripts spec-hash --layout hash:16 --engine mem --door library $rows
+said=$(printf 'test/spec/%s.spec ' rows range versions types layout conditions capacity limits autokey index_entries ttl filters counters)
+scripts spec-sql --engine mem --door sql $said
 scripts spec-reverse --layout reverse:256 --engine mem --door library $rows
 scripts spec-time --layout time:pk/10:7 --engine mem --door library $rows
 scripts spec-random --layout random:16 --engine mem --door library $rows
@@ -218,7 +220,7 @@ scripts spec-splice --layout splice:2 --engine mem --door library $rows
 scripts spec-splice-hash --layout splice:2+hash:5 --engine mem --door library $rows
 scripts spec-hash-wide --layout hash:16 --engine mem --door library --set wide_row_cells=2 $rows
 scripts spec-hash-http --layout hash:16 --engine rocks --door http $rows
-for layout in hash reverse time random splice splice-hash hash-wide hash-http; do
+for layout in hash sql reverse time random splice splice-hash hash-wide hash-http; do
     once spec-$layout 240
 done
 beside cell cell 5 test/cell/run.sh

@@ -7,9 +7,12 @@
 #include "sql/mysql/row.h"
 #include "sql/run/session.h"
 
+#include <stdlib.h>
+
 #define INPUTS_MAX 200 /* between two fresh databases, which bounds their memory */
 #define INPUT_MS 2000
 #define PARAMETERS_MAX 64
+#define VALUES 8 /* for question marks */
 
 static struct wr_db *db;
 static struct clock real;
@@ -19,8 +22,8 @@ static int inputs;
 
 static bool is_within(bytes outer, bytes b)
 {
-    return !b.len || (bytes_u8(b) >= bytes_u8(outer) &&
-                      bytes_u8(b) + b.len <= bytes_u8(outer) + outer.len);
+    return !b.len ||
+           (bytes_u8(b) >= bytes_u8(outer) && bytes_u8(b) + b.len <= bytes_u8(outer) + outer.len);
 }
 
 static void handshake_check(bytes in, const struct handshake *h)
@@ -165,6 +168,35 @@ static struct wr_table_list all_visible(void *arg, struct ctx *c, bytes instance
     return *all;
 }
 
+static int user_change(void *arg, struct ctx *c, const struct user_change *change)
+{
+    (void)arg, (void)c;
+    CHECK(change->instance.ptr || change->action == USER_ALTER || change->action == USER_DROP);
+    return 0;
+}
+
+static size_t user_grants(void *arg, struct arena *a, struct user_grant **out)
+{
+    (void)arg;
+    *out = ARENA_ARRAY(a, struct user_grant, 2);
+    (*out)[0] =
+        (struct user_grant){.user = BYTES_LIT("app1"), .instance = BYTES_LIT("inst"), .may = 3};
+    (*out)[1] = (struct user_grant){.user = BYTES_LIT("app1"),
+                                    .instance = BYTES_LIT("inst"),
+                                    .table = BYTES_LIT("t"),
+                                    .prefix = true,
+                                    .may = USER_MAY_ALL};
+    return 2;
+}
+
+static size_t databases(void *arg, struct arena *a, bytes **out)
+{
+    (void)arg;
+    *out = ARENA_ARRAY(a, bytes, 1);
+    (*out)[0] = BYTES_LIT("inst");
+    return 1;
+}
+
 static void sql_db_close(void)
 {
     wr_close(db);
@@ -173,13 +205,14 @@ static void sql_db_close(void)
 
 static struct session *session_make(enum session_dialect dialect)
 {
-    struct session_conf conf = {.db = db,
-                                .access = {may, may_enter, all_visible, NULL, NULL},
-                                .clock = &real,
-                                .dialect = dialect,
-                                .user = BYTES_LIT("id"),
-                                .number = 7,
-                                .deadline_ms = clock_mono_ms(&real) + INPUT_MS};
+    struct session_conf conf = {
+        .db = db,
+        .access = {may, may_enter, all_visible, NULL, databases, user_change, user_grants},
+        .clock = &real,
+        .dialect = dialect,
+        .user = BYTES_LIT("id"),
+        .number = 7,
+        .deadline_ms = clock_mono_ms(&real) + INPUT_MS};
     struct session *s = session_new(&conf);
 
     CHECK(session_use(s, BYTES_LIT("inst")));
@@ -195,6 +228,9 @@ static void tables_make(void)
         "ts (s) include (d))",
         "create table a (k int, b boolean, u bigint unsigned, x decimal(10,2), f float, c char(4), "
         "bn binary(3), vb varbinary, da date, tm time, ts timestamp, j json, primary key (k))",
+        "create table w (k varchar, n bigint, v bigint, j json, primary key (k, n), index wv (v)) "
+        "with (transactions = 'true')",
+        "insert into w (k, n, v, j) values ('a', 1, 1, '{\"a\": [1, 2], \"n\": 3}')",
         "insert into t (k, n, d, s) values ('a', 1, 1.5, 'x'), ('a', 2, null, 'y'), ('b', 1, 3, "
         "'z')",
         "insert into a (k, b, u, x, f, c, bn, vb, da, tm, ts, j) values (1, true, "
@@ -208,9 +244,8 @@ static void tables_make(void)
 
 static void sql_db_open(void)
 {
-    static const struct wr_setting settings[] = {{"table_ops_per_s_max", "0"},
-                                                 {"key_columns_max", "5"},
-                                                 {"request_memory_max", "16777216"}};
+    static const struct wr_setting settings[] = {
+        {"table_ops_per_s_max", "0"}, {"key_columns_max", "5"}, {"request_memory_max", "16777216"}};
     struct wr_options options = {.version = WR_API_VERSION,
                                  .engine = "mem",
                                  .settings = settings,
@@ -228,14 +263,38 @@ static void sql_db_open(void)
     hooked = true;
 }
 
-/* 1: a statement, 2: a text for its question marks. It ends, in time. */
+/* A session that says parts 1, 3, 4 and 5, one after the other; 2: a text for their question marks.
+ */
+static void sql_say(bytes in, enum session_dialect dialect, const struct wr_value *values)
+{
+    static const unsigned parts[] = {1, 3, 4, 5};
+    struct session *s = session_make(dialect);
+
+    for (size_t i = 0; i < PORT_COUNT(parts); i++) {
+        bytes sql = fuzz_part(in, parts[i]);
+        struct fault fault;
+        struct arena a;
+        int count;
+
+        if (i && !sql.len)
+            continue;
+        arena_init(&a, NULL, 0);
+        count = session_prepare(&a, sql, &fault);
+        CHECK(count >= 0 || (fault.number == 1064 && fault.text.len));
+        arena_release(&a);
+        if (count >= 0 && count <= VALUES)
+            statement_run(s, sql, values, (size_t)count);
+    }
+    CHECK(session_autocommits(s) || dialect == SESSION_LINDORM);
+    session_reset(s);
+    CHECK(session_autocommits(s) && !session_in_transaction(s));
+    session_free(s);
+}
+
+/* They end, in time. */
 void fuzz_sql(bytes in)
 {
-    struct wr_value values[8];
-    bytes sql = fuzz_part(in, 1);
-    struct fault fault;
-    struct arena a;
-    int count;
+    struct wr_value values[VALUES];
 
     if (db && ++inputs >= INPUTS_MAX)
         sql_db_close();
@@ -243,19 +302,9 @@ void fuzz_sql(bytes in)
         inputs = 0;
         sql_db_open();
     }
-    for (size_t i = 0; i < PORT_COUNT(values); i++)
+    for (size_t i = 0; i < VALUES; i++)
         values[i] = i % 2 ? (struct wr_value){.type = WR_BIGINT, .integer = i < 4 ? 1 : INT64_MIN}
                           : (struct wr_value){.type = WR_VARCHAR, .bytes = fuzz_part(in, 2)};
-    arena_init(&a, NULL, 0);
-    count = session_prepare(&a, sql, &fault);
-    CHECK(count >= 0 || (fault.number == 1064 && fault.text.len));
-    arena_release(&a);
-    if (count < 0 || count > (int)PORT_COUNT(values))
-        return;
-    for (int d = SESSION_LINDORM; d <= SESSION_TABLESTORE; d++) {
-        struct session *s = session_make((enum session_dialect)d);
-
-        statement_run(s, sql, values, (size_t)count);
-        session_free(s);
-    }
+    for (int d = SESSION_LINDORM; d <= SESSION_TABLESTORE; d++)
+        sql_say(in, (enum session_dialect)d, values);
 }

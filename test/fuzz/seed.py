@@ -295,10 +295,52 @@ select @@session.version, @@max_allowed_packet
 select interval 1 day + now() -- a comment
 select date(now()), from_unixtime(1.5), unix_timestamp('2024-02-29'), timediff('10:00:00', '09:00:00')""".splitlines()
 
+# What one session says, one after the other; a statement a line, an empty line between sessions.
+SESSIONS = """start transaction
+upsert into w (k, n, v) values ('a', 1, 2), ('a', 2, 3)
+select n, v from w where k = 'a' for update
+commit
+
+begin work
+update w set v = v * 2, j = json_set(j, '$.a', 1) where k = 'a' and n = 1
+select count(*), sum(v) from w where k = 'a' and n > 0
+rollback
+
+set autocommit = off
+delete from w where k = ? and n = 1
+select * from w
+truncate table w
+
+start transaction read only
+insert into w (k, n) values ('b', 1)
+rollback to savepoint x
+
+create table m (k varchar(3), c char(4) not null default 'none', at timestamp default now(), x decimal(5,2) default 1.5, j json, b binary(3), primary key (k)) with (transactions = 'true', compression = 'ZSTD', dynamic_columns = 'true', chs = '86400')
+insert into m (k, other, x) values ('abc', 1.5, 999.99)
+select *, other + 1 from m where k >= 'a' limit 3
+alter table m set 'TTL' = '', 'CHS' = ''
+
+create user if not exists app1 identified by 'secret'
+grant read, write on database inst to app1
+revoke all on table inst.t from app1
+show grants for app1
+
+alter user app1 set password = 'other'
+create database if not exists shop
+show users
+drop user if exists app1
+
+select /*+ _l_versions_(2), _l_ts_min_(1), _l_ts_max_(9999999999999) */ v, v_l_ts from w where k = 'a'
+select /*+ _l_ignore_index_ */ json_extract(j, '$.a[0]') x, json_extract_long(j, '$.n'), json_contains(j, '1'), json_object('a', k), json_remove(j, '$.a') from w where k = 'a'
+select date_format(now() + interval 3 day, '%Y-%m-%d'), datediff('2024-03-01', '2024-02-29'), cast('1' as decimal(5,2)), case when 1 then x'00' end, position('a' in 'ba')
+explain plan for select k from w force index (wv) where v between 1 and 3""".splitlines()
+
 
 def seed_sql():
     for statement in STATEMENTS:
         add("sql", part(1, statement.encode()) + part(2, b"a"))
+    for session in "\n".join(SESSIONS).split("\n\n"):
+        add("sql", b"".join(part(i, s.encode()) for i, s in zip((1, 3, 4, 5), session.split("\n"))) + part(2, b"a"))
     # A handshake of 4.1 with caching_sha2_password and a database; and values of each kind for question marks.
     method = b"caching_sha2_password\0"
     add("handshake", struct.pack("<IIB23x", 1 << 3 | 1 << 9 | 1 << 15 | 1 << 19 | 1 << 21, 1 << 24, 255) + b"id\0" + b"\x20" + bytes(32)

@@ -15,6 +15,7 @@ struct door_conf {
     const struct wr_setting *engine_settings; /* what the engine alone understands */
     size_t engine_setting_count;
     bool strict;
+    bool sql; /* the server has a SQL port, too */
     const char *server_flag; /* one more flag of the server's, "--name=value"; NULL: none */
 };
 
@@ -32,6 +33,12 @@ struct door {
 /* NULL on failure, with a line in `message`. */
 struct door *door_library_open(const struct door_conf *conf, char *message, size_t size);
 struct door *door_http_open(const struct door_conf *conf, char *message, size_t size);
+struct door *door_sql_open(const struct door_conf *conf, char *message, size_t size);
+
+/* Who they are at the servers that these doors start. */
+#define DOOR_KEY_ID "spec-key"
+#define DOOR_SECRET "spec-secret"
+#define DOOR_INSTANCE "spec"
 
 /* One raw HTTP request: the statement "http". `p` stands behind that word; the answer is written
  * to `out` in the language of the scripts. */

@@ -22,9 +22,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define KEY_ID "spec-key"
-#define SECRET "spec-secret"
-#define INSTANCE "spec"
 #define HEADERS_MAX 32
 #define START_MS_MAX 10000
 #define PACED_TRIES 100
@@ -527,9 +524,11 @@ static void http_close(struct door *d)
 
 static void run_server(const struct door_conf *conf, const char *port_file)
 {
-    const char *argv[64] = {conf->widerowd, "--data",      conf->dir, "--engine",    conf->engine,
-                            "--http",       "127.0.0.1:0", "--sql",   "off",         "--admin",
-                            "off",          "--instance",  INSTANCE,  "--log-level", "error",
+    const char *argv[64] = {conf->widerowd, "--data",      conf->dir,
+                            "--engine",     conf->engine,  "--http",
+                            "127.0.0.1:0",  "--sql",       conf->sql ? "127.0.0.1:0" : "off",
+                            "--admin",      "off",         "--instance",
+                            DOOR_INSTANCE,  "--log-level", "error",
                             "--port-file",  port_file};
     char sets[20][128], engine_sets[8][512];
     size_t n = 17;
@@ -552,8 +551,8 @@ static void run_server(const struct door_conf *conf, const char *port_file)
         argv[n++] = "--set";
         argv[n++] = sets[i];
     }
-    setenv("WIDEROW_ACCESS_KEY_ID", KEY_ID, 1);
-    setenv("WIDEROW_ACCESS_KEY_SECRET", SECRET, 1);
+    setenv("WIDEROW_ACCESS_KEY_ID", DOOR_KEY_ID, 1);
+    setenv("WIDEROW_ACCESS_KEY_SECRET", DOOR_SECRET, 1);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (!freopen("/dev/null", "w", stdout)) /* it says hello there */
         _exit(127);
@@ -595,9 +594,9 @@ struct door *door_http_open(const struct door_conf *conf, char *message, size_t 
     char port_file[512];
 
     h->base.ops = &ops;
-    h->key_id = bytes_str(conf->endpoint ? getenv("WIDEROW_ACCESS_KEY_ID") : KEY_ID);
-    h->secret = bytes_str(conf->endpoint ? getenv("WIDEROW_ACCESS_KEY_SECRET") : SECRET);
-    h->instance = bytes_str(conf->endpoint ? conf->instance : INSTANCE);
+    h->key_id = bytes_str(conf->endpoint ? getenv("WIDEROW_ACCESS_KEY_ID") : DOOR_KEY_ID);
+    h->secret = bytes_str(conf->endpoint ? getenv("WIDEROW_ACCESS_KEY_SECRET") : DOOR_SECRET);
+    h->instance = bytes_str(conf->endpoint ? conf->instance : DOOR_INSTANCE);
     sign_key_init(&h->key, h->secret);
     h->curl = curl_easy_init();
     if (conf->endpoint) {

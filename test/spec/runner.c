@@ -34,6 +34,7 @@ struct runner {
     struct door_conf conf;
     const char *door_name;
     bool http;
+    bool sql;
     bool verbose;
     bool every_code;
     bool lag;           /* what is read may follow what was written later: reads are sent again */
@@ -886,8 +887,9 @@ static void open_door(struct runner *r)
             mkdir(dir, 0700);
             conf.dir = dir;
         }
-        r->doors[i] = r->http ? door_http_open(&conf, message, sizeof(message))
-                              : door_library_open(&conf, message, sizeof(message));
+        r->doors[i] = r->sql    ? door_sql_open(&conf, message, sizeof(message))
+                      : r->http ? door_http_open(&conf, message, sizeof(message))
+                                : door_library_open(&conf, message, sizeof(message));
         if (!r->doors[i]) {
             fprintf(stderr, "spec: %s\n", message);
             exit(2);
@@ -1074,7 +1076,7 @@ static bool report_codes(const struct runner *r)
 
 static void usage(void)
 {
-    fprintf(stderr, "spec --engine NAME --door library|http [--widerowd PATH] [--set "
+    fprintf(stderr, "spec --engine NAME --door library|http|sql [--widerowd PATH] [--set "
                     "NAME=VALUE]...\n"
                     "            [--endpoint http://HOST:PORT --instance NAME]\n"
                     "            [--engine-set NAME=VALUE]... [--servers N]\n"
@@ -1172,9 +1174,10 @@ static int read_flags(struct runner *r, int argc, char **argv)
         check_endpoint(&r->conf);
     }
     r->http = strcmp(r->door_name, "http") == 0;
+    r->sql = strcmp(r->door_name, "sql") == 0;
     if (r->servers < 1 || r->servers > SERVERS_MAX)
         usage();
-    if (i == argc || (!r->http && strcmp(r->door_name, "library") != 0))
+    if (i == argc || (!r->http && !r->sql && strcmp(r->door_name, "library") != 0))
         usage();
     return i;
 }

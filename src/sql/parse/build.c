@@ -347,17 +347,21 @@ struct from_list *from_add(struct parse *p, struct from_list *l, struct from_ite
     return l;
 }
 
-/* A value in brackets, without its quotes and blanks. */
+/* What stands in brackets: one word or text without its quotes, or several as they are written, so
+ * that a sign is not lost. */
 static bytes hint_value(struct parse *p, struct lexer *l, struct token *t)
 {
     bytes value = BYTES_LIT("");
+    size_t first = 0, words = 0;
     int token;
 
-    while ((token = lex_next(l, t)) > 0 && !bytes_equal(t->text, BYTES_LIT(")")))
+    while ((token = lex_next(l, t)) > 0 && !bytes_equal(t->text, BYTES_LIT(")"))) {
+        first = words++ ? first : t->at;
         value = t->text;
+    }
     if (token <= 0)
         parse_fail(p, l->at, "the hint's bracket has no end");
-    return value;
+    return words < 2 || token <= 0 ? value : bytes_of(bytes_u8(l->sql) + first, t->at - first);
 }
 
 struct option_list *build_hints(struct parse *p, const struct token *t)

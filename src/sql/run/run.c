@@ -120,6 +120,7 @@ int run_read(struct run *r, bytes table, const struct wr_capacity *consumed, siz
 void run_written(struct run *r, const struct wr_capacity *consumed)
 {
     r->out->written += consumed->write;
+    r->out->checked += consumed->read;
 }
 
 static void reply_release(void *reply)

@@ -42,6 +42,8 @@ static int sqlite_fail(struct run *r, sqlite3 *sqlite)
 {
     if (sqlite && sqlite3_errcode(sqlite) == SQLITE_NOMEM)
         return run_fail(r, FAULT_MEMORY);
+    if (sqlite && strstr(sqlite3_errmsg(sqlite), "JSON"))
+        return run_fail(r, FAULT_JSON, sqlite3_errmsg(sqlite));
     return run_fail(r, FAULT_SQLITE, sqlite ? sqlite3_errmsg(sqlite) : "out of memory");
 }
 

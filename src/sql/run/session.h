@@ -173,7 +173,7 @@ struct outcome {
     uint64_t affected;
     enum outcome_kind kind;
     struct consumed *consumed; /* of each table, in the order of their first reads */
-    int64_t written;           /* capacity units */
+    int64_t written, checked;  /* capacity units of writes: written, and read on their way */
 };
 
 /* Runs one statement. `values` stand for its question marks, in their order; `value_count` of them.

@@ -169,7 +169,7 @@ static statement_fn *const statements[STATEMENT_COUNT] = {
 /* What SHOW STATUS tells. */
 static void units_add(struct session *s, const struct outcome *out)
 {
-    struct units u = {.written = out->written};
+    struct units u = {.read = out->checked, .written = out->written};
 
     for (const struct consumed *c = out->consumed; c; c = c->next)
         u.read += c->read;

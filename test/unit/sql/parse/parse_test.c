@@ -157,7 +157,7 @@ static void test_expressions(void **state)
 static void test_select(void **state)
 {
     struct statement *s = parsed(
-        "SELECT /*+ _l_allow_filtering_, _l_ts_min_(100), _l_force_index_('idx') */ DISTINCT a AS "
+        "SELECT /*+ _l_allow_filtering_, _l_ts_min_(-100), _l_force_index_('idx') */ DISTINCT a AS "
         "x, t.*, count(*) n FROM db.t AS t LEFT JOIN u ON t.id = u.id, (SELECT 1) v WHERE a > ? "
         "GROUP BY a, b HAVING n > 1 ORDER BY a DESC, b LIMIT 5, ? ;");
     struct option *h = s->select->hints->first;
@@ -167,7 +167,7 @@ static void test_select(void **state)
     assert_true(s->select->distinct);
     assert_true(bytes_equal(h->name, BYTES_LIT("_l_allow_filtering_")));
     assert_null(h->value.ptr);
-    assert_true(bytes_equal(h->next->value, BYTES_LIT("100")));
+    assert_true(bytes_equal(h->next->value, BYTES_LIT("-100")));
     assert_true(bytes_equal(h->next->next->value, BYTES_LIT("idx")));
     assert_int_equal(s->select->items->count, 3);
     assert_true(bytes_equal(s->select->items->first->name, BYTES_LIT("x")));

@@ -114,7 +114,8 @@ static void test_moments(void **state)
         "json_contains(j, '3', '$.l') f, json_set('{\"a\":1}', '$.a', 2) g, json_object('x', 1) h "
         "from m where k = 1",
         "a,b,c,d,e,f,g,h|\"v\",v,2,1,1,0,{\"a\":2},{\"x\":1}");
-    expect(b, "select json_set('broken', '$.a', 1)", "!1105 malformed JSON");
+    expect(b, "select json_set('broken', '$.a', 1)",
+           "!3141 Invalid JSON text or path in a function of JSON: malformed JSON");
 }
 
 static void test_types(void **state)
