@@ -131,6 +131,9 @@ func (s *seen) total() int {
 func (s *seen) start(id string) *process {
 	s.t.Helper()
 	process := &process{Cmd: exec.Command(os.Args[0])}
+	if other := os.Getenv("WIDEROW_TUNNEL_WORKER"); other != "" { // another SDK's, which prints the same
+		process.Cmd = exec.Command("sh", "-c", "exec "+other)
+	}
 	process.Env = append(os.Environ(), "WIDEROW_TUNNEL="+id)
 	process.Stderr = os.Stderr
 	out, err := process.StdoutPipe()
