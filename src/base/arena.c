@@ -1,5 +1,7 @@
 #include "base/arena.h"
 
+#include "base/arena_take.h"
+
 #include <stdio.h>
 
 #define BLOCK_BYTES_MIN 8192
@@ -96,8 +98,39 @@ void arena_unmeter(struct arena *a)
     a->meter = NULL;
 }
 
+/* The link to the block that holds b; NULL: none does. */
+static struct arena_block **link_to(struct arena *a, bytes b)
+{
+    for (struct arena_block **at = &a->blocks; *at; at = &(*at)->next) {
+        size_t offset = (uintptr_t)b.ptr - (uintptr_t)(*at)->data; /* too large: in front of it */
+
+        if (offset < (*at)->size && b.len <= (*at)->size - offset)
+            return at;
+    }
+    return NULL;
+}
+
+bool arena_take(struct arena *a, bytes part, size_t room, struct arena_piece *out)
+{
+    struct arena_block **at = link_to(a, part), *b = at ? *at : NULL;
+
+    if (!b || b->size <= BLOCK_BYTES_MAX || part.len < b->size / 4 * 3)
+        return false;
+    *out = (struct arena_piece){.memory = (uint8_t *)b,
+                                .size = b->size,
+                                .at = (size_t)(bytes_u8(part) - (const uint8_t *)b)};
+    if (out->at < room)
+        return false;
+    if (a->end == b->data + b->size)
+        a->at = a->end = NULL;
+    *at = b->next;
+    if (a->meter)
+        atomic_fetch_sub_explicit(a->meter, b->size, memory_order_relaxed);
+    return true;
+}
+
 /* Starts a block that holds at least `size` bytes; blocks double so that large requests need few.
- */
+ * What is larger than the largest of them has a block for itself (arena_take()). */
 static void arena_grow(struct arena *a, size_t size)
 {
     size_t want = a->blocks ? a->blocks->size * 2 : BLOCK_BYTES_MIN;

@@ -323,14 +323,14 @@ void conn_send(struct conn *c, bytes head, bytes body)
         out_keep(c, head, body);
 }
 
-void conn_send_block(struct conn *c, bytes head, uint8_t *block, size_t size)
+void conn_send_block(struct conn *c, bytes head, const struct arena_piece *block, size_t size)
 {
     out_free(c);
-    c->out = block;
-    c->out_capacity = size; /* as it was reserved, without what is in front of it */
-    c->out_at = BLOCK_HEAD_BYTES - head.len;
-    c->out_len = BLOCK_HEAD_BYTES + size;
-    memcpy(block + c->out_at, head.ptr, head.len);
+    c->out = block->memory;
+    c->out_capacity = block->size - BLOCK_HEAD_BYTES; /* so much at most was reserved */
+    c->out_at = block->at - head.len;
+    c->out_len = block->at + size;
+    memcpy(c->out + c->out_at, head.ptr, head.len);
     atomic_fetch_add_explicit(c->http->memory, c->out_capacity, memory_order_relaxed);
 }
 

@@ -95,7 +95,7 @@ struct exchange {
     const struct http_header *out;
     size_t out_count;
     bytes out_body;
-    uint8_t *block; /* the body in memory of its own (conn_send_block()); NULL: it is in none */
+    struct arena_piece block; /* the body's own memory (conn_send_block()); none: it has none */
 };
 
 /* ---- life ---- */
@@ -155,7 +155,7 @@ static void exchange_unref(struct exchange *x)
         return;
     ctx_release(&x->super.ctx);
     body_release(x->http, &x->body);
-    mem_free(x->block);
+    mem_free(x->block.memory);
     mem_free(x);
 }
 
@@ -290,9 +290,9 @@ static void exchange_answer(struct exchange *x)
         c->doomed = true;
         return;
     }
-    if (x->block && !x->no_body && head.len <= BLOCK_HEAD_BYTES) {
-        conn_send_block(c, head, x->block, x->out_body.len);
-        x->block = NULL;
+    if (x->block.memory && !x->no_body && head.len <= BLOCK_HEAD_BYTES) {
+        conn_send_block(c, head, &x->block, x->out_body.len);
+        x->block = (struct arena_piece){0};
     } else {
         conn_send(c, head, x->source || x->no_body ? BYTES_NONE : x->out_body);
     }
@@ -605,14 +605,17 @@ void http_receive(struct http_request *r, http_sink_fn *sink, void *arg)
     x->sink_arg = arg;
 }
 
-/* What the socket will not take at once is copied here, on the thread that answers, and not on the
- * loop's, where others would wait for it. */
-static uint8_t *block_of(bytes body)
+/* What the socket will not take at once is kept in memory of its own: that in which it was made, or
+ * a copy, which is made here, on the thread that answers, and not on the loop's, where others would
+ * wait for it. */
+static void keep_body(struct exchange *x, bytes body)
 {
-    uint8_t *block = mem_alloc(BLOCK_HEAD_BYTES + body.len);
+    size_t size = BLOCK_HEAD_BYTES + body.len;
 
-    memcpy(block + BLOCK_HEAD_BYTES, body.ptr, body.len);
-    return block;
+    if (arena_take(&x->super.ctx.arena, body, BLOCK_HEAD_BYTES, &x->block))
+        return;
+    x->block = (struct arena_piece){mem_alloc(size), size, BLOCK_HEAD_BYTES};
+    memcpy(x->block.memory + BLOCK_HEAD_BYTES, body.ptr, body.len);
 }
 
 void http_reply(struct http_request *r, int status, const struct http_header *headers, size_t n,
@@ -626,7 +629,7 @@ void http_reply(struct http_request *r, int status, const struct http_header *he
     x->out_count = n;
     x->out_body = body;
     if (body.len > TURN_BYTES)
-        x->block = block_of(body);
+        keep_body(x, body);
     x->replied = true;
     exchange_ready(x);
 }

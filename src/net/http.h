@@ -151,7 +151,10 @@ const char *http_address(const struct http *h);
 
 /* Answers. Exactly once a request, from any thread; the request must not be touched afterwards.
  * `headers` (n of them) and `body` must stay until the request goes; each name and value ends with
- * a NUL that is not counted. Content-Length, Date and Connection are added here. */
+ * a NUL that is not counted. Content-Length, Date and Connection are added here. A large body is
+ * sent from where it lies, without a copy, if arena_take() takes it out of the request's arena with
+ * HTTP_ROOM in front of it. */
+#define HTTP_ROOM 4096u
 void http_reply(struct http_request *r, int status, const struct http_header *headers, size_t n,
                 bytes body);
 

@@ -11,6 +11,7 @@
 #ifndef NET_HTTP_OWN_H
 #define NET_HTTP_OWN_H
 
+#include "base/arena_take.h"
 #include "net/head.h"
 #include "net/http.h"
 #include "net/tls.h"
@@ -156,12 +157,12 @@ void conn_unpark(struct conn *c);
 void conn_send(struct conn *c, bytes head, bytes body);
 
 /* Sends head and body in this and later turns of the loop, TURN_BYTES in each. The body lies in
- * `block`, of mem_alloc(), behind BLOCK_HEAD_BYTES for the head, which is no longer than that; the
- * block is the connection's from now on. */
+ * `block`, of mem_alloc(), behind BLOCK_HEAD_BYTES or more for the head, which is no longer than
+ * that; the memory is the connection's from now on. */
 #define TURN_BYTES                                                                                 \
     (256u << 10) /* that a connection reads or writes before others have their turn */
-#define BLOCK_HEAD_BYTES 4096u
-void conn_send_block(struct conn *c, bytes head, uint8_t *block, size_t size);
+#define BLOCK_HEAD_BYTES HTTP_ROOM
+void conn_send_block(struct conn *c, bytes head, const struct arena_piece *block, size_t size);
 
 /* Says 100 Continue. */
 void conn_continue(struct conn *c);

@@ -10,6 +10,9 @@
 #define FRAME_BYTES 64 /* more than an answer without its rows takes */
 #define RANGE_BODY_BYTES_MIN 2048
 #define RANGE_BODY_BYTES ((size_t)6 << 20) /* holds a page of rows of 1 KB */
+#define RANGE_BODY_ROOM                                                                            \
+    4096 /* in front of a large one: for a head, so that it is sent from here                      \
+          */
 
 /* The hint where a run of splits lies. There is one place, so it is any text of the usual form. */
 #define SPLIT_LOCATION "0123456789abcdef0123456789abcdef"
@@ -116,16 +119,17 @@ static bool range_body_grow(struct buf *b, size_t n)
     size_t want = b->capacity < RANGE_BODY_BYTES / 8 ? b->capacity * 8
                   : b->capacity < RANGE_BODY_BYTES   ? RANGE_BODY_BYTES
                                                      : b->capacity * 2;
-    uint8_t *data = want - b->len < n ? NULL : arena_try_alloc(b->arena, want);
+    size_t room = want < RANGE_BODY_BYTES ? 0 : RANGE_BODY_ROOM;
+    uint8_t *data = want - b->len < n ? NULL : arena_try_alloc(b->arena, room + want);
 
     if (!data) {
         want = b->len + n;
-        data = arena_try_alloc(b->arena, want);
+        data = arena_try_alloc(b->arena, room + want);
     }
     if (!data)
         return false;
-    memcpy(data, b->data, b->len);
-    b->data = data;
+    memcpy(data + room, b->data, b->len);
+    b->data = data + room;
     b->capacity = want;
     return true;
 }

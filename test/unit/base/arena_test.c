@@ -9,6 +9,8 @@
 
 #include "base/arena.h"
 
+#include "base/arena_take.h"
+
 static int calls[3], call_count;
 
 static void note_call(void *arg)
@@ -135,6 +137,58 @@ static void test_large_pieces(void **state)
     arena_release(&a);
 }
 
+#define MB ((size_t)1 << 20)
+
+/* A large piece is taken, with the room in front of it, and outlives the arena. */
+static void test_take(void **state)
+{
+    atomic_size_t meter = 0;
+    struct arena_piece piece;
+    struct arena a;
+    uint8_t *large, *small;
+    size_t held;
+
+    (void)state;
+    arena_init(&a, NULL, 0);
+    arena_meter(&a, &meter);
+    small = arena_alloc(&a, 1000);
+    held = meter;
+    large = arena_alloc(&a, 2 * MB);
+    memset(large, 7, 2 * MB);
+    assert_true(arena_take(&a, bytes_of(large + 4096, 2 * MB - 4096), 4096, &piece));
+    assert_ptr_equal(piece.memory + piece.at, large + 4096);
+    assert_int_equal(piece.size, 2 * MB);
+    assert_int_equal(meter, held);
+    memset(small, 1, 1000);
+    memset(arena_alloc(&a, 5000), 2, 5000); /* not in what was taken */
+    arena_release(&a);
+    assert_int_equal(meter, 0);
+    for (size_t i = 0; i < 2 * MB - 4096; i++)
+        assert_int_equal(piece.memory[piece.at + i], 7);
+    mem_free(piece.memory);
+}
+
+static void test_take_refused(void **state)
+{
+    uint8_t first[4000], *small, *large;
+    struct arena_piece piece;
+    struct arena a;
+
+    (void)state;
+    arena_init(&a, first, sizeof(first));
+    small = arena_alloc(&a, MB / 2);
+    large = arena_alloc(&a, 2 * MB);
+    assert_false(arena_take(&a, bytes_of(first, 3000), 0, &piece));
+    assert_false(arena_take(&a, bytes_of(small, MB / 2), 0, &piece));         /* others beside it */
+    assert_false(arena_take(&a, bytes_of(large, 2 * MB), 4096, &piece));      /* no room */
+    assert_false(arena_take(&a, bytes_of(large + MB, MB), 4096, &piece));     /* half empty */
+    assert_false(arena_take(&a, bytes_of(large + 4096, 2 * MB), 16, &piece)); /* beyond its end */
+    assert_false(arena_take(&a, BYTES_LIT("elsewhere"), 0, &piece));
+    memset(small, 1, MB / 2);
+    memset(large, 2, 2 * MB);
+    arena_release(&a);
+}
+
 static void test_cap(void **state)
 {
     struct arena a;
@@ -201,6 +255,8 @@ int main(void)
         cmocka_unit_test(test_restart),
         cmocka_unit_test(test_rewind),
         cmocka_unit_test(test_large_pieces),
+        cmocka_unit_test(test_take),
+        cmocka_unit_test(test_take_refused),
         cmocka_unit_test(test_cap),
         cmocka_unit_test(test_hooks_run_newest_first),
         cmocka_unit_test(test_copies),
