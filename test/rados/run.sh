@@ -147,8 +147,7 @@ killed() {
 
 sdk() { # sdk LANGUAGE
     export WIDEROW_ACCESS_KEY_ID=test-id WIDEROW_ACCESS_KEY_SECRET=test-secret WIDEROW_INSTANCE=test
-    # (Only Node reads an index until it has followed its table.)
-    export WIDEROW_NO_INDEXES=1 WIDEROW_NO_TUNNELS=1 WIDEROW_NO_TRANSACTIONS=1
+    export WIDEROW_NO_TUNNELS=1 WIDEROW_NO_TRANSACTIONS=1
     export WIDEROW_CACHE=${WIDEROW_CACHE:-$HOME/.cache/widerow}
     start_server "$1" --set table_ops_per_s_max=0
     WIDEROW_ENDPOINT=$endpoint SUITE_SECONDS=550 timeout 600 "test/compat/$1/run.sh"
