@@ -272,6 +272,12 @@ bench bench-quick bench-cold: deps
 	@$(MAKE) --no-print-directory -j2 -k RELEASE=1 bench-programs || true
 	@BUILD=build-release bench/run.sh $(patsubst bench-%,%,$(patsubst bench,bench-full,$@))
 
+# SQL beside PostgreSQL and InnoDB.
+bench-sql: deps
+	@tools/deps.sh $(DEPS_BENCH) || for p in $(DEPS_BENCH); do tools/deps.sh $$p; done || true
+	@$(MAKE) --no-print-directory -j2 RELEASE=1 all build-release/bench/mariadb
+	@BUILD=build-release bench/sql.sh
+
 bench-programs: $(BENCH)
 
 # Builds as whoever calls it; only copying needs rights.
@@ -307,5 +313,5 @@ clean:
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
-.PHONY: all manual unit tests bench bench-quick bench-cold bench-programs deps deps-test run test check install compile_commands.json nightly soak tidy clean
+.PHONY: all manual unit tests bench bench-quick bench-cold bench-sql bench-programs deps deps-test run test check install compile_commands.json nightly soak tidy clean
 .SECONDARY:

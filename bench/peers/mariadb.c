@@ -5,6 +5,9 @@
  *   mariadb PORT WORKLOAD RECORDS SECONDS CONNECTIONS   read, write, write-if, ycsb-a, -b, -c, -d
  *                                                       or -f, as `widerow bench` does them
  *
+ * It asks MyRocks as user bench; BENCH_SQL="innodb" asks InnoDB, and BENCH_SQL="widerow" the SQL
+ * port of Widerow, as the key WIDEROW_ACCESS_KEY_ID in the instance WIDEROW_INSTANCE.
+ *
  * A measurement prints "RATE": requests a second. */
 #include "bench/bench_zipf.h"
 
@@ -27,12 +30,28 @@
 
 static char letters_pool[64 << 10];
 
-static const char create_text[] =
-    "CREATE TABLE bench (id VARCHAR(64) CHARACTER SET latin1 COLLATE latin1_bin PRIMARY KEY,"
-    "field0 VARCHAR(100), field1 VARCHAR(100), field2 VARCHAR(100), field3 VARCHAR(100),"
-    "field4 VARCHAR(100), field5 VARCHAR(100), field6 VARCHAR(100), field7 VARCHAR(100),"
-    "field8 VARCHAR(100), field9 VARCHAR(100)) ENGINE=ROCKSDB DEFAULT CHARSET latin1 "
-    "COLLATE latin1_bin";
+#define FIELDS "field0,field1,field2,field3,field4,field5,field6,field7,field8,field9"
+#define OF_MARIADB(engine)                                                                         \
+    "CREATE TABLE bench (id VARCHAR(64) CHARACTER SET latin1 COLLATE latin1_bin PRIMARY KEY,"      \
+    "field0 VARCHAR(100), field1 VARCHAR(100), field2 VARCHAR(100), field3 VARCHAR(100),"          \
+    "field4 VARCHAR(100), field5 VARCHAR(100), field6 VARCHAR(100), field7 VARCHAR(100),"          \
+    "field8 VARCHAR(100), field9 VARCHAR(100)) ENGINE=" engine " DEFAULT CHARSET latin1 "          \
+    "COLLATE latin1_bin"
+
+/* The servers that are asked, by BENCH_SQL. */
+static const struct dialect {
+    const char *name, *create, *replace;
+} dialects[] = {
+    {"myrocks", OF_MARIADB("ROCKSDB"), "REPLACE"},
+    {"innodb", OF_MARIADB("InnoDB"), "REPLACE"},
+    {"widerow",
+     "CREATE TABLE bench (id VARCHAR, field0 VARCHAR, field1 VARCHAR, field2 VARCHAR,"
+     "field3 VARCHAR, field4 VARCHAR, field5 VARCHAR, field6 VARCHAR, field7 VARCHAR,"
+     "field8 VARCHAR, field9 VARCHAR, PRIMARY KEY (id))",
+     "UPSERT"},
+};
+static const struct dialect *dialect = &dialects[0];
+
 enum statement_kind { READ, WRITE, WRITE_IF, UPDATE, INSERT, STATEMENTS };
 
 #define ALL_COLUMNS                                                                                \
@@ -45,10 +64,10 @@ static const struct {
     bool key_last;
 } statements[STATEMENTS] = {
     [READ] = {"SELECT * FROM bench WHERE id = ?", 0, false},
-    [WRITE] = {"REPLACE INTO bench VALUES (?,?,?,?,?,?,?,?,?,?,?)", COLUMNS, false},
+    [WRITE] = {" INTO bench (id," FIELDS ") VALUES (?,?,?,?,?,?,?,?,?,?,?)", COLUMNS, false},
     [WRITE_IF] = {"UPDATE bench SET " ALL_COLUMNS " WHERE id = ?", COLUMNS, true},
     [UPDATE] = {"UPDATE bench SET field0 = ? WHERE id = ?", 1, true},
-    [INSERT] = {"INSERT INTO bench VALUES (?,?,?,?,?,?,?,?,?,?,?)", COLUMNS, false},
+    [INSERT] = {"INSERT INTO bench (id," FIELDS ") VALUES (?,?,?,?,?,?,?,?,?,?,?)", COLUMNS, false},
 };
 
 /* Of 100 jobs, how many run `second` (where `modify`, behind the first); all others run `first`. */
@@ -115,7 +134,12 @@ static void make_pool(void)
 
 static bool connect_to(MYSQL *m, unsigned port)
 {
-    return mysql_init(m) && mysql_real_connect(m, "127.0.0.1", "bench", "", "bench", port, NULL, 0);
+    bool ours = strcmp(dialect->name, "widerow") == 0;
+
+    return mysql_init(m) &&
+           mysql_real_connect(m, "127.0.0.1", ours ? getenv("WIDEROW_ACCESS_KEY_ID") : "bench",
+                              ours ? getenv("WIDEROW_ACCESS_KEY_SECRET") : "",
+                              ours ? getenv("WIDEROW_INSTANCE") : "bench", port, NULL, 0);
 }
 
 /* ---- loading */
@@ -123,14 +147,14 @@ static bool connect_to(MYSQL *m, unsigned port)
 static int load(unsigned port, uint64_t records)
 {
     MYSQL m;
-    char *text = malloc(BATCH_ROWS * (COLUMNS * (COLUMN_BYTES + 3) + KEY_BYTES + 8) + 64);
+    char *text = malloc(BATCH_ROWS * (COLUMNS * (COLUMN_BYTES + 3) + KEY_BYTES + 8) + 256);
     char letters[COLUMN_BYTES + 1] = "", key[KEY_BYTES + 1];
     struct rng rng;
-    int code = !connect_to(&m, port) || !text || mysql_query(&m, create_text);
+    int code = !connect_to(&m, port) || !text || mysql_query(&m, dialect->create);
 
     rng_init(&rng, 2);
     for (uint64_t i = 0; i < records && code == 0;) {
-        char *p = text + sprintf(text, "INSERT INTO bench VALUES ");
+        char *p = text + sprintf(text, "INSERT INTO bench (id," FIELDS ") VALUES ");
 
         for (int n = 0; n < BATCH_ROWS && i < records; n++, i++) {
             make_key(key, i);
@@ -159,6 +183,7 @@ struct client {
     char columns[COLUMNS][COLUMN_BYTES], key_out[KEY_BYTES + 1];
     unsigned long key_bytes, column_bytes[COLUMNS + 1];
     MYSQL_BIND out[COLUMNS + 1];
+    bool bound;
 };
 
 static MYSQL_BIND text_bind(char *text, unsigned long size, unsigned long *length)
@@ -171,8 +196,11 @@ static MYSQL_BIND text_bind(char *text, unsigned long size, unsigned long *lengt
 static bool prepare(struct client *c, enum statement_kind kind)
 {
     MYSQL_BIND in[COLUMNS + 1], key = text_bind(c->key, KEY_BYTES, &c->key_bytes);
+    char text[512];
     unsigned n = 0;
 
+    snprintf(text, sizeof(text), "%s%s", kind == WRITE ? dialect->replace : "",
+             statements[kind].text);
     if (!statements[kind].key_last)
         in[n++] = key;
     for (unsigned i = 0; i < statements[kind].values; i++)
@@ -180,11 +208,8 @@ static bool prepare(struct client *c, enum statement_kind kind)
     if (statements[kind].key_last)
         in[n] = key;
     c->s[kind] = mysql_stmt_init(&c->m);
-    return c->s[kind] &&
-           mysql_stmt_prepare(c->s[kind], statements[kind].text, strlen(statements[kind].text)) ==
-               0 &&
-           mysql_stmt_bind_param(c->s[kind], in) == 0 &&
-           (kind != READ || mysql_stmt_bind_result(c->s[kind], c->out) == 0);
+    return c->s[kind] && mysql_stmt_prepare(c->s[kind], text, strlen(text)) == 0 &&
+           mysql_stmt_bind_param(c->s[kind], in) == 0;
 }
 
 static bool prepare_all(struct client *c)
@@ -225,6 +250,8 @@ static bool execute(struct client *c, enum statement_kind kind, struct rng *rng)
     good = mysql_stmt_execute(c->s[kind]) == 0;
     if (kind != READ)
         return good;
+    if (good && !c->bound) /* Widerow tells the columns when a statement has run */
+        c->bound = good = mysql_stmt_bind_result(c->s[READ], c->out) == 0;
     good = good && mysql_stmt_fetch(c->s[READ]) == 0;
     return mysql_stmt_free_result(c->s[READ]) == 0 && good &&
            c->column_bytes[COLUMNS] == COLUMN_BYTES;
@@ -304,8 +331,12 @@ static int measure(struct run *r)
 
 int main(int argc, char **argv)
 {
+    const char *name = getenv("BENCH_SQL");
     struct run r = {0};
 
+    for (size_t i = 0; name && i < sizeof(dialects) / sizeof(dialects[0]); i++)
+        if (strcmp(dialects[i].name, name) == 0)
+            dialect = &dialects[i];
     if (argc == 4 || argc == 6) {
         r.port = (unsigned)strtoul(argv[1], NULL, 10);
         r.records = strtoull(argv[3], NULL, 10);
