@@ -180,7 +180,9 @@ struct partition_spec partition_spec(struct arena *a, uint32_t table, partition_
 struct traffic {
     atomic_int refs;
     pthread_rwlock_t route_lock; /* nothing is called under it */
-    struct partition_map *route; /* the newest (route.h); NULL: an engine that is one map */
+    /* The newest (route.h); NULL, and so for good: an engine that is one map. Whether there is one
+     * is asked without the lock. */
+    struct partition_map *_Atomic route;
     pthread_mutex_t lock;
     struct partition *retired;      /* referenced: requests may still count there */
     struct partition_counts counts; /* of those that are gone for good */
