@@ -24,9 +24,9 @@
 #include <unistd.h>
 
 #define POINT_LOOK_US 20000
-#define POINT_TRIES 3000 /* a minute: nothing is judged by how long it takes */
-#define PIECE_BYTES ((size_t)32 << 10)
-#define FILE_HEAD ((size_t)4096) /* with a segment's head */
+#define POINT_TRIES 3000                /* a minute: nothing is judged by how long it takes */
+#define PIECE_BYTES ((size_t)256 << 10) /* several, so that the bit lies well inside */
+#define FILE_HEAD ((size_t)4096)        /* with a segment's head */
 #define MIB ((uint64_t)1 << 20)
 
 static pid_t begin(struct life *l, void (*run)(struct life *l, struct wr_db *db))

@@ -76,6 +76,7 @@ struct segment_owner {
 struct segment {
     _Atomic int refs;
     _Atomic uint64_t id;         /* under which it is stored; 0: it is not */
+    _Atomic bool checked;        /* what is stored of it was read once and is not damaged */
     struct segment_owner *owner; /* NULL: all of it is in memory, as are `image` and all below */
     struct parts *parts;         /* with an owner: what of it is in memory (parts.h) */
     void (*close)(struct segment *s); /* frees them */

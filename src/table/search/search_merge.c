@@ -106,14 +106,50 @@ static bool merge_some(struct search_index *x, struct view_segment *from, size_t
     return !rc;
 }
 
+/* Searches read little of a segment, and damage that nobody has seen would be met by the engine
+ * first. So each that was there at the start is read once. */
+static void check(struct search_index *x, struct segment *s, uint64_t made)
+{
+    static const uint64_t turn = 1 << 20;
+    uint8_t *room = mem_alloc(turn);
+    struct wr_db *db = x->store.db;
+    struct ctx c;
+    int rc = E_OK;
+
+    ctx_init(&c, &db->clock, &db->log, NULL, 0);
+    for (uint64_t at = 0; at < s->len && !rc; at += turn)
+        rc = s->owner->read(&c, s->owner, s, at, s->len - at < turn ? s->len - at : turn, room);
+    if (rc == E_CORRUPT)
+        search_index_damaged(x, made, c.text);
+    ctx_release(&c);
+    mem_free(room);
+    s->checked = true;
+}
+
+/* False: there was none to be read. */
+static bool check_one(struct search_index *x, const struct view *v, uint64_t made)
+{
+    for (size_t i = 0; i < v->count; i++) {
+        struct segment *s = v->segments[i].segment;
+
+        if (!s->owner || !s->id || s->checked)
+            continue;
+        check(x, s, made);
+        return true;
+    }
+    return false;
+}
+
 bool search_merge_step(struct search_index *x)
 {
     struct view_segment from[MERGE_SEGMENTS_MAX];
     uint64_t made = search_index_made(x);
     struct view *then = search_index_view(x);
     size_t count = choose(then, search_merged_max(x->store.db), from);
-    bool merged = count && !x->damaged && merge_some(x, from, count, made);
+    bool done = !x->damaged && check_one(x, then, made);
 
+    if (!done)
+        done = count && !x->damaged && merge_some(x, from, count, made);
     view_release(then);
-    return merged;
+    return done;
 }

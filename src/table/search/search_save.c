@@ -48,6 +48,7 @@ static void exchange(struct search_index *x, struct segment *s)
                                  searches_cache(x->store.db->searches));
     arena_release(&a);
     invariant(stored != NULL);
+    stored->checked = true; /* by what has just been stored */
     parts_fill(stored, s->image);
     for (;;) {
         now = search_index_view(x);
