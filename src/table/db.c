@@ -21,7 +21,8 @@ static int check_names(struct call *call, const struct op_info *info)
     return E_OK;
 }
 
-static int start(struct call *call)
+/* The function of its operation. */
+static int start_op(struct call *call)
 {
     static int (*const starts[WR_OP_COUNT])(struct call *) = {
 #define OP(constant, member, wire, class, request, request_type, reply, reply_member, reply_type,  \
@@ -29,18 +30,36 @@ static int start(struct call *call)
     [WR_OP_##constant] = start,
 #include "op.def"
     };
-    const struct op_info *info = op_info(call->req->op);
 
+    return (unsigned)call->req->op < WR_OP_COUNT ? starts[call->req->op](call)
+                                                 : fail_code(&call->c, E_UNSUPPORTED);
+}
+
+/* The call is in its transaction. */
+static void start_inside(void *arg)
+{
+    struct call *call = arg;
+
+    if (start_op(call))
+        call_finish(call);
+}
+
+static int start(struct call *call)
+{
+    const struct op_info *info = op_info(call->req->op);
     bytes id = info->transaction ? op_bytes_at(call->req, info->transaction) : BYTES_NONE;
 
     if (id.ptr && !txn_is_id(id))
         return fail(&call->c, E_PARAMETER, "TransactionID is invalid.");
     TRY(call_check_deadline(call));
     TRY(check_names(call, info));
-    if (PORT_UNLIKELY(id.ptr != NULL))
-        TRY(txn_enter(call, id));
-    return (unsigned)call->req->op < WR_OP_COUNT ? starts[call->req->op](call)
-                                                 : fail_code(&call->c, E_UNSUPPORTED);
+    if (PORT_UNLIKELY(id.ptr != NULL)) {
+        int code = txn_enter(call, id, start_inside);
+
+        if (code)
+            return code == E_LATER ? E_OK : code;
+    }
+    return start_op(call);
 }
 
 static void call_again(struct call *call);

@@ -201,9 +201,7 @@ static bool open_sweeper(struct wr_db *db)
 
 static bool open_transactions(struct wr_db *db)
 {
-    if (db_is_shared(db))
-        return true;
-    db->txns = txns_new(db);
+    db->txns = txns_new(db, db_is_shared(db));
     return txns_start(db->txns);
 }
 

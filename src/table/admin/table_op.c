@@ -51,6 +51,15 @@ static int check_not_index(struct catalog_txn *x, const char *instead)
                 BYTES_FMT(s->d.table), BYTES_FMT(s->base.table), instead);
 }
 
+/* Do all rows with one value of the first key column lie in one bucket, so that a lock beside them
+ * may be in each of their batches? */
+static bool keeps_values_together(const struct schema *s)
+{
+    const struct layout *l = &s->location.layout;
+
+    return l->partition_cols == 1 && l->form != LAYOUT_RANDOM;
+}
+
 static int table_op_create_table(struct catalog_txn *x, struct call *call)
 {
     const struct wr_create_table *t = &call->req->create_table;
@@ -67,6 +76,7 @@ static int table_op_create_table(struct catalog_txn *x, struct call *call)
     if (stream)
         schema_stream_keep(s, id + 1 + (uint32_t)t->index_count,
                            !engine_one_key_space(x->db->engine));
+    s->txn_records = s->d.local_transactions && db_is_shared(x->db) && keeps_values_together(s);
     s->d.index_count = 0; /* each is added with its table */
     for (size_t i = 0; i < t->index_count; i++)
         TRY(catalog_index_add(x, s, &t->indexes[i], id + 1 + (uint32_t)i, INDEX_OF_NEW_TABLE));

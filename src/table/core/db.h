@@ -78,7 +78,7 @@ struct wr_db {
     struct size_watch *sizes;
     struct searches *searches; /* NULL: no search indexes, for the engine numbers no changes */
     struct stream_retention *retention; /* NULL: the engine keeps no streams */
-    struct txns *txns;                  /* NULL: there are no transactions, as others write too */
+    struct txns *txns;
     struct texts *texts;
     /* Gives a version of a table the observers of its rows (change_point.h), before anybody sees
      * it. NULL: no table has any. */

@@ -207,6 +207,8 @@ int split_key_find(struct ctx *c, struct wr_db *db, const struct table *t, size_
     TRY(bound_at(&m, location, first, found, out));
     if (*found || engine_one_key_space(db->engine) || p->key_count == p->layout.partition_cols)
         return E_OK;
+    if (t->schema.txn_records) /* a commit is one batch, of one partition */
+        return E_OK;
     return split_key_find_row(&m, total, first, found, out);
 }
 

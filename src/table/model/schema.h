@@ -114,6 +114,9 @@ struct schema {
     /* Sticky: records of a stream stand beside rows until they are carried into its log
      * (table/stream/stream_beside.h), or did. */
     bool stream_beside;
+    /* Of a table with local transactions: others write too, so their locks are records beside rows
+     * (table/txn/txn_lock.h). */
+    bool txn_records;
     uint32_t change_log; /* the storage id of its change log (table/changelog); 0: it has none */
     const struct schema_tunnel *tunnels; /* in the order in which they were made */
     size_t tunnel_count;

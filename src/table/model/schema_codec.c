@@ -17,8 +17,10 @@
  * indexes, in the same way, version 12 for those whose indexes follow by outbox records (decision
  * 35), which such a server would not write, version 13 for series and the tables of their periods,
  * whose rows such a server would put where nobody looks, version 14 for those whose changes leave
- * records beside their rows (decision 42), which such a server would leave out; all else is written
- * as version 1. */
+ * records beside their rows (decision 42), which such a server would leave out, version 15 for those
+ * whose locks of transactions are records (decision 43), which such a server would not mind; all
+ * else is written as version 1. */
+#define SCHEMA_VERSION_TXN_RECORDS 15
 #define SCHEMA_VERSION_BESIDE 14
 #define SCHEMA_VERSION_SERIES 13
 #define SCHEMA_VERSION_OUTBOX 12
@@ -71,6 +73,7 @@ enum field {
     F_SERIES = 54,        /* left out: the table is no series (series.c) */
     F_PERIOD = 55,        /* left out: nor of one */
     F_STREAM_BESIDE = 56, /* left out: no */
+    F_TXN_RECORDS = 57,   /* left out: no */
 };
 
 static void schema_put_number(struct buf *b, int64_t v)
@@ -179,6 +182,8 @@ static void put_repartition(struct buf *b, const struct schema_repartition *chan
 
 static uint8_t version_of(const struct schema *s)
 {
+    if (s->txn_records)
+        return SCHEMA_VERSION_TXN_RECORDS;
     if (s->stream_beside)
         return SCHEMA_VERSION_BESIDE;
     if (s->series.spec.by || s->period.series)
@@ -433,6 +438,8 @@ void schema_encode(struct buf *b, const struct schema *s)
         put_number_field(b, F_OUTBOX, 1);
     if (s->stream_beside)
         put_number_field(b, F_STREAM_BESIDE, 1);
+    if (s->txn_records)
+        put_number_field(b, F_TXN_RECORDS, 1);
     put_series(b, s);
 }
 
@@ -748,6 +755,11 @@ static void read_stream_beside(struct schema_reader *r, struct reader *f)
     r->out->stream_beside = schema_read_number(f) != 0;
 }
 
+static void read_txn_records(struct schema_reader *r, struct reader *f)
+{
+    r->out->txn_records = schema_read_number(f) != 0;
+}
+
 static void read_search(struct schema_reader *r, struct reader *f)
 {
     schema_read_search(&r->c->arena, f, &r->searches[r->out->search_count++]);
@@ -798,6 +810,7 @@ static void (*const read_field[256])(struct schema_reader *r, struct reader *f) 
     [F_SEARCH] = read_search,
     [F_OUTBOX] = read_outbox,
     [F_STREAM_BESIDE] = read_stream_beside,
+    [F_TXN_RECORDS] = read_txn_records,
     [F_SERIES] = read_series,
     [F_PERIOD] = read_period,
 };
@@ -962,10 +975,10 @@ int schema_decode(struct ctx *c, bytes stored, struct schema *out)
     int rc;
 
     *out = (struct schema){0};
-    if ((version < SCHEMA_VERSION_PLAIN || version > SCHEMA_VERSION_BESIDE) && !fields.bad)
+    if ((version < SCHEMA_VERSION_PLAIN || version > SCHEMA_VERSION_TXN_RECORDS) && !fields.bad)
         return fail(c, E_FORMAT,
                     "A stored table description has version %d; this server knows version %d.",
-                    version, SCHEMA_VERSION_BESIDE);
+                    version, SCHEMA_VERSION_TXN_RECORDS);
     rc = read_fields(&r, fields);
     if (!rc)
         rc = read_layouts(&r);

@@ -138,8 +138,6 @@ static void write_finish(struct write_call *w)
     call_finish(call);
 }
 
-static void write_again(struct write_call *w);
-
 void write_release(struct write_call *w)
 {
     size_t open = atomic_fetch_sub(&w->open, 1);
@@ -148,7 +146,7 @@ void write_release(struct write_call *w)
     if (open != 1)
         return;
     if (atomic_load(&w->again))
-        write_again(w);
+        write_lock_look(w);
     else
         write_finish(w);
 }
@@ -540,7 +538,7 @@ static int write_check_table(struct write_call *w, struct write_row *r)
 /* Of a table whose rows may be in transactions: the write is of one, or enters. */
 static int row_enter(struct write_call *w, struct write_row *r)
 {
-    if (w->call->txn || !w->call->db->txns)
+    if (w->call->txn || db_is_shared(w->call->db))
         return E_OK;
     return txn_gate_enter(w->call, r->m.table, r->m.cols, &r->gate);
 }
@@ -613,8 +611,7 @@ static void row_draw(struct write_call *w, struct write_row *r)
     w->begun = arena_mark(&call->c.arena);
 }
 
-/* Another round for the rows that are still to do. */
-static void write_again(struct write_call *w)
+void write_again(struct write_call *w)
 {
     forget_round(w);
     for (size_t i = 0; i < w->row_count; i++) {
@@ -750,6 +747,8 @@ static void walk_rows(struct write_call *w, struct run_list *woken)
         } else {
             write_row_accept(w, r);
             change_point_store(&r->m, &w->builder);
+            if (PORT_UNLIKELY(r->m.table->schema.txn_records))
+                write_lock_batch(w, r);
         }
     }
     write_group_end(w, woken);

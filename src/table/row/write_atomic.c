@@ -177,6 +177,8 @@ static void table_batch(struct write_call *w, const struct write_table *t)
         m.changed = r->any_changed;
         modify_batch(&m, &w->builder);
     }
+    if (PORT_UNLIKELY(t->table->schema.txn_records))
+        write_lock_batch(w, &w->rows[t->first]);
 }
 
 static void table_done(struct write_call *w, const struct write_table *t)

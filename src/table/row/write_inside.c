@@ -43,6 +43,8 @@ static int inside_row(struct write_call *w, struct write_row *r)
     TRY(call_check_deadline(call));
     TRY(txn_check_row(call, r->m.table, r->m.cols));
     TRY(inside_load(w, r));
+    if (db_is_shared(call->db) && r->m.old.there)
+        db_clock_meet(call->db, r->m.old.stamp);
     r->m.time = db_clock_read(call->db);
     TRY(modify_run(c, &r->m));
     TRY(change_point_check(c, &r->m));

@@ -5,7 +5,8 @@
  *   write_ahead.c    old rows of a batch that are not in memory, asked for at once
  *   write_inside.c   the walk over a request that writes in a transaction
  *   write_request.c  from a request to the rows of a walk, and the checks of the whole
- *   write_commit.c   from a transaction to the rows of a walk */
+ *   write_commit.c   from a transaction to the rows of a walk
+ *   write_lock.c     locks of transactions that are records: what is guarded, who was in the way */
 #ifndef TABLE_ROW_WRITE_OWN_H
 #define TABLE_ROW_WRITE_OWN_H
 
@@ -140,6 +141,9 @@ void write_row_fail(struct ctx *c, struct write_row *r);
 /* Gives it a failure that is not its own. */
 void write_row_set(struct write_row *r, int code, const char *message);
 
+/* Another round for the rows that are still to do. */
+void write_again(struct write_call *w);
+
 /* ---- write_ahead.c ---- */
 
 /* Should the records of the next rows be asked for at once, before the row at w->at is locked or
@@ -155,6 +159,16 @@ int write_ahead(struct write_call *w, size_t end);
 /* The walk of a write whose `atomic` is set, from w->at on; each table's rows are one batch. Like
  * every walk it may park. */
 void write_walk_atomic(struct write_call *w, struct run_list *woken);
+
+/* ---- write_lock.c ---- */
+
+/* The pending group has changes of the row, of a table whose locks are records: it lands only if
+ * nobody owns the row's value; a commit ends its transaction. */
+void write_lock_batch(struct write_call *w, const struct write_row *r);
+
+/* The round is over, and guards have failed: rows whose value a transaction owns fail, then comes
+ * write_again(). */
+void write_lock_look(struct write_call *w);
 
 /* ---- write_inside.c ---- */
 

@@ -28,6 +28,8 @@ bool stream_beside_read(const struct schema *s, bytes key, struct stream_beside 
     size_t length = key_columns_length(s->location.key, rest, s->location.key_count);
     const uint8_t *behind = bytes_u8(rest) + length;
 
+    if (beside_is_lock(&s->location, key))
+        return false;
     if (rest.len != length + BEHIND_BYTES || behind[0] != BESIDE_CHANGE)
         return false;
     *out = (struct stream_beside){.cols = bytes_of(rest.ptr, length),

@@ -1,81 +1,20 @@
-#include "table/txn/txn.h"
+#include "table/txn/txn_own.h"
 
 #include "base/invariant.h"
 #include "base/rng.h"
-#include "base/scheduler.h"
 #include "table/core/db_limits.h"
 #include "table/model/key.h"
 #include "table/model/meter.h"
-#include "table/txn/txn_gate.h"
 
 #include <ctype.h>
-#include <pthread.h>
 #include <stdio.h>
 
-#define ID_BYTES 36
-#define ID_BUCKETS 4096
 #define WAIT_MS 1000   /* for the writes that are inside of a gate */
 #define LOOK_US 200000 /* between two looks for what is over */
 #define MEMORY_SHARE                                                                               \
     8                   /* all open ones may hold this part of the memory; one commit may take it  \
                          */
 #define BASE_BYTES 1024 /* what one without changes counts for */
-
-enum txn_state { TXN_WAITING, TXN_OPEN, TXN_BUSY, TXN_COMMITTING, TXN_ENDED };
-
-/* What the transactions of one client hold: who takes turns takes memory by turns, too. */
-struct txn_client {
-    uint64_t client;
-    size_t bytes;
-    size_t refs;
-    struct txn_client *next;
-};
-
-/* What the limits count. */
-struct txn_written {
-    size_t bytes, changes;
-};
-
-struct txn {
-    struct txns *all;
-    char id[ID_BYTES + 1];
-    enum txn_state state;
-    bool ends; /* with the request that is in it */
-    uint32_t table_id;
-    uint64_t client_id;
-    bytes instance, table;
-    bytes value; /* the partition-key columns, encoded */
-    struct txn_gate *gate;
-    struct call *starter; /* WAITING */
-    int64_t begun_ms;     /* monotonic */
-
-    struct arena arena;
-    atomic_size_t blocks; /* the arena's, bytes */
-    size_t counted;       /* of memory, in all sums */
-    struct txn_client *client;
-
-    struct txn_rows rows;
-    struct txn_written written, saved; /* now, and when the rows were saved */
-
-    wr_done_fn *done; /* of the call that is in it */
-    void *arg;
-
-    struct txn *chain;      /* by id */
-    struct txn *next, **at; /* among all, the oldest first */
-    uint8_t first[512];
-};
-
-struct txns {
-    struct wr_db *db;
-    pthread_mutex_t lock;
-    struct txn_gates gates;
-    struct txn *by_id[ID_BUCKETS];
-    struct txn *oldest, **newest;
-    struct txn_client *clients;
-    size_t bytes;
-    struct txn_stat stat;
-    struct task *task;
-};
 
 /* ---- memory ---- */
 
@@ -139,15 +78,16 @@ static size_t txn_size(const struct txn *t)
 
 /* ---- ids ---- */
 
-/* It has the form of a UUID: 36 characters, hexadecimals in groups of 8, 4, 4, 4 and 12. */
+/* It has the form of a UUID: 36 characters, hexadecimals in groups of 8, 4, 4, 4 and 12; on a pool
+ * a dash and more hexadecimals follow (txn_place_read()). */
 bool txn_is_id(bytes id)
 {
     const char *p = id.ptr;
 
-    if (id.len != ID_BYTES)
+    if (id.len < TXN_ID_BYTES || id.len > TXN_PLACE_MAX)
         return false;
     for (size_t i = 0; i < id.len; i++) {
-        bool dash = i == 8 || i == 13 || i == 18 || i == 23;
+        bool dash = i == 8 || i == 13 || i == 18 || i == 23 || i == TXN_ID_BYTES;
 
         if (dash ? p[i] != '-' : !isxdigit((unsigned char)p[i]))
             return false;
@@ -155,14 +95,14 @@ bool txn_is_id(bytes id)
     return true;
 }
 
-static void id_make(char out[ID_BYTES + 1])
+static void id_make(char out[TXN_ID_BYTES + 1])
 {
     uint8_t b[16];
 
     rng_secret(b, sizeof(b));
     b[6] = (uint8_t)((b[6] & 0x0f) | 0x40);
     b[8] = (uint8_t)((b[8] & 0x3f) | 0x80);
-    snprintf(out, ID_BYTES + 1,
+    snprintf(out, TXN_ID_BYTES + 1,
              "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1],
              b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14],
              b[15]);
@@ -177,15 +117,15 @@ static struct txn **id_at(struct txns *all, bytes id)
 
     for (size_t i = 0; i < id.len; i++)
         hash = (hash ^ (uint8_t)p[i]) * 16777619u;
-    at = &all->by_id[hash % ID_BUCKETS];
-    while (*at && memcmp((*at)->id, p, ID_BYTES) != 0)
+    at = &all->by_id[hash % TXN_ID_BUCKETS];
+    while (*at && memcmp((*at)->id, p, TXN_ID_BYTES) != 0)
         at = &(*at)->chain;
     return at;
 }
 
 /* ---- the end ---- */
 
-static void txn_free(struct txn *t)
+void txn_free(struct txn *t)
 {
     struct txns *all = t->all;
 
@@ -244,7 +184,7 @@ static struct call *txn_give_up(struct txn *t, int64_t now_ms)
     return starter;
 }
 
-static int fail_conflict(struct ctx *c)
+int txn_fail_conflict(struct ctx *c)
 {
     return fail(c, E_CONFLICT, "Data is being modified by the other request.");
 }
@@ -275,11 +215,14 @@ static int txns_look(void *arg, struct task_step *step)
 
 /* ---- the beginning ---- */
 
-struct txns *txns_new(struct wr_db *db)
+struct txns *txns_new(struct wr_db *db, bool shared)
 {
     struct txns *all = mem_zalloc(sizeof(*all));
 
     all->db = db;
+    all->shared = shared;
+    if (all->shared)
+        all->seen = mem_zalloc(TXN_SEEN * sizeof(*all->seen));
     all->newest = &all->oldest;
     pthread_mutex_init(&all->lock, NULL);
     return all;
@@ -303,6 +246,7 @@ void txns_free(struct txns *all)
     while (all->oldest)
         txn_close(all->oldest);
     pthread_mutex_destroy(&all->lock);
+    mem_free(all->seen);
     mem_free(all);
 }
 
@@ -354,28 +298,38 @@ static struct txn_gate *gate_open(struct txns *all, struct ctx *c, bytes key)
     if (txn_expire(g->owner, clock_mono_ms(&all->db->clock))) /* the gate may have gone with it */
         return txn_gate_get(&all->gates, key);
     all->stat.refused++;
-    fail_conflict(c);
+    txn_fail_conflict(c);
     return NULL;
+}
+
+struct txn *txn_make(struct txns *all, struct call *call, const struct table *table, bytes cols)
+{
+    struct txn_client *client = client_of(all, call->req->client);
+    struct txn *t;
+
+    if (!has_room(all, client, BASE_BYTES + sizeof(*t))) {
+        client_unref(all, client);
+        fail(&call->c, E_BUSY, "Server is busy: open transactions fill the memory for them.");
+        return NULL;
+    }
+    t = txn_new(all, call, table, cols, client);
+    txn_count(t, txn_size(t));
+    return t;
 }
 
 static struct txn *begin_locked(struct txns *all, struct call *call, const struct table *table,
                                 bytes cols, bytes key)
 {
     struct txn_gate *g = gate_open(all, &call->c, key);
-    struct txn_client *client;
     struct txn *t;
 
     if (!g)
         return NULL;
-    client = client_of(all, call->req->client);
-    if (!has_room(all, client, BASE_BYTES + sizeof(*t))) {
-        client_unref(all, client);
+    t = txn_make(all, call, table, cols);
+    if (!t) {
         txn_gate_put(&all->gates, g);
-        fail(&call->c, E_BUSY, "Server is busy: open transactions fill the memory for them.");
         return NULL;
     }
-    t = txn_new(all, call, table, cols, client);
-    txn_count(t, txn_size(t));
     g->owner = t;
     t->gate = g;
     t->state = g->inside ? TXN_WAITING : TXN_OPEN;
@@ -394,10 +348,12 @@ int txn_begin(struct call *call, const struct table *table, bytes cols)
 {
     struct txns *all = call->db->txns;
     bytes key = schema_lock_key(&call->c.arena, &table->schema, cols);
-    char id[ID_BYTES + 1];
+    char id[TXN_ID_BYTES + 1];
     struct txn *t;
     bool waits;
 
+    if (all->shared)
+        return txn_pool_begin(call, table, cols);
     pthread_mutex_lock(&all->lock);
     t = begin_locked(all, call, table, cols, key);
     waits = t && t->state == TXN_WAITING;
@@ -435,7 +391,7 @@ void txn_gate_leave(struct wr_db *db, struct txn_gate *g)
 {
     struct txns *all = db->txns;
     struct call *starter = NULL;
-    char id[ID_BYTES + 1];
+    char id[TXN_ID_BYTES + 1];
 
     pthread_mutex_lock(&all->lock);
     invariant(g->inside > 0);
@@ -519,7 +475,7 @@ static struct txn *txn_lookup(struct txns *all, const struct call *call, bytes i
     return txn_expire(t, clock_mono_ms(&all->db->clock)) ? NULL : t;
 }
 
-static int check_tables(struct call *call, const struct txn *t)
+int txn_check_tables(struct call *call, const struct txn *t)
 {
     bytes name;
 
@@ -539,7 +495,7 @@ static int enter_locked(struct txns *all, struct call *call, bytes id)
         return fail_code(&call->c, E_SESSION);
     if (t->state != TXN_OPEN)
         return fail_code(&call->c, E_SESSION_BUSY);
-    TRY(check_tables(call, t));
+    TRY(txn_check_tables(call, t));
     t->state = TXN_BUSY;
     t->done = call->done;
     t->arg = call->arg;
@@ -549,13 +505,15 @@ static int enter_locked(struct txns *all, struct call *call, bytes id)
     return E_OK;
 }
 
-int txn_enter(struct call *call, bytes id)
+int txn_enter(struct call *call, bytes id, void (*go_on)(void *arg))
 {
     struct txns *all = call->db->txns;
     int code;
 
     invariant(txn_is_id(id));
-    if (!all)
+    if (all->shared)
+        return txn_pool_enter(call, id, go_on);
+    if (id.len != TXN_ID_BYTES)
         return fail_code(&call->c, E_SESSION);
     pthread_mutex_lock(&all->lock);
     code = enter_locked(all, call, id);
@@ -609,9 +567,13 @@ int txn_commits(struct call *call)
     return over ? fail_code(&call->c, E_SESSION) : E_OK;
 }
 
-void txn_ends(struct txn *t)
+void txn_finish(struct call *call)
 {
-    t->ends = true;
+    call->txn->ends = true;
+    if (call->txn->all->shared)
+        txn_pool_end(call);
+    else
+        call_finish(call);
 }
 
 /* ---- changes ---- */

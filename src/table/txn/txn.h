@@ -16,9 +16,11 @@
  *
  * It ends by itself transaction_ms_max after its beginning, by the monotonic clock: whoever meets
  * the gate of one whose time is over ends it, and a task in the background does. It lives in
- * memory: a server that stops forgets it, and nothing of it is seen. On a pool there is none yet:
- * other servers write there, too, so the lock and the writes will have to stand in the partition
- * (db->txns is NULL there).
+ * memory: a server that stops forgets it, and nothing of it is seen.
+ *
+ * On a pool, where other servers write too, the lock and the writes are records of the value's
+ * partition (decision 43, txn_lock.h), so that any server does the next step: what is told here of
+ * states and gates is of one process that writes alone, the functions are the same.
  *
  * All functions may be called from any thread; of one transaction, only by the request that is in
  * it. */
@@ -36,7 +38,8 @@ struct txns;
  * partition key. So a rekeying changes nothing of what an open transaction holds. */
 #define TXN_KEY_COLUMNS 1
 
-struct txns *txns_new(struct wr_db *db);
+/* `shared`: others write too (db_is_shared()). */
+struct txns *txns_new(struct wr_db *db, bool shared);
 /* Registers the task that ends what nobody comes back to. False: the system gives no thread. */
 bool txns_start(struct txns *all);
 void txns_free(struct txns *all); /* no request is under way; NULL is allowed */
@@ -55,9 +58,10 @@ int txn_begin(struct call *call, const struct table *t, bytes cols);
 /* Has it the form of an id? Every request with another text is refused. */
 bool txn_is_id(bytes id);
 
-/* The call works in the transaction of that id: call->txn, until it is finished. E_SESSION,
- * E_SESSION_BUSY; E_OUT_OF_RANGE: it names another table. */
-int txn_enter(struct call *call, bytes id);
+/* The call works in the transaction of that id: call->txn, until it is finished. E_LATER: go_on(call)
+ * is called when it does; or the call is finished with a failure. E_SESSION, E_SESSION_BUSY;
+ * E_OUT_OF_RANGE: it names another table. */
+int txn_enter(struct call *call, bytes id, void (*go_on)(void *arg));
 
 /* Of the call's transaction. */
 bytes txn_table(const struct txn *t);
@@ -86,13 +90,21 @@ int txn_overlay(struct call *call, const struct table *t, const struct txn_row *
 /* The call's transaction is being committed: from now on time does not end it. E_SESSION: it has,
  * already. */
 int txn_commits(struct call *call);
-/* When the call is finished the transaction ends, unless it is a commit that came to nothing and
- * may be sent again. It also ends with any call that found its table gone. */
-void txn_ends(struct txn *t);
+/* The call's transaction ends with nothing (more) written, and the call is finished. A transaction
+ * also ends with a commit, unless that came to nothing and may be sent again, and with any call
+ * that found its table gone. */
+void txn_finish(struct call *call);
+/* Where the lock is a record: adds to the batch of a commit what ends it, and guards it; nothing
+ * else. */
+void txn_commit_batch(struct call *call, struct batch_builder *e);
+
+/* The same where others write too: a write of this row outside of transactions lands only if
+ * nobody owns its value. Only of tables whose locks are records (schema.txn_records). */
+void txn_guard(const struct table *t, bytes cols, struct batch_builder *e);
 
 /* A write outside of transactions enters. E_CONFLICT: a transaction owns the value. *out goes to
  * txn_gate_leave() when the write is durable or has come to nothing. Only of tables with
- * transactions, where there are any (db->txns). */
+ * transactions, where nobody else writes (db_is_shared()). */
 int txn_gate_enter(struct call *call, const struct table *t, bytes cols, struct txn_gate **out);
 void txn_gate_leave(struct wr_db *db, struct txn_gate *g);
 

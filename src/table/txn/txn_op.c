@@ -16,6 +16,11 @@ static int start_check(struct call *call, const struct table *t, const struct wr
             "table.");
     if (key->count > TXN_KEY_COLUMNS)
         return fail(c, E_PARAMETER, "StartLocalTransaction support only one primary key.");
+    if (db_is_shared(call->db) && !t->schema.txn_records)
+        return fail(c, E_UNSUPPORTED,
+                    "StartLocalTransaction is not supported on this table: where several servers "
+                    "share a pool it has to be made with transactions by this version, and with a "
+                    "layout that keeps the rows of one value of the first key column together.");
     return key_check(c, &call->db->limits, p->key, TXN_KEY_COLUMNS, key, KEY_READ);
 }
 
@@ -27,9 +32,6 @@ int start_local_transaction_start(struct call *call)
     struct buf cols;
     int code;
 
-    if (!call->db->txns)
-        return fail(c, E_UNSUPPORTED,
-                    "StartLocalTransaction is not supported where several servers share a pool.");
     TRY(key_check_alone(c, &call->db->limits, &start->key, KEY_READ));
     TRY(call_open_table(call, start->table, &t));
     code = start_check(call, t, &start->key);
@@ -47,7 +49,6 @@ int abort_transaction_start(struct call *call)
 {
     if (!call->txn)
         return fail(&call->c, E_PARAMETER, "TransactionID is invalid.");
-    txn_ends(call->txn);
-    call_finish(call);
+    txn_finish(call);
     return E_OK;
 }

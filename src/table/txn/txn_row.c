@@ -62,10 +62,8 @@ static void row_save(struct txn_rows *rows, struct txn_row *row, bool is_new)
     row->is_saved = true;
 }
 
-static struct txn_row *row_insert(struct txn_rows *rows, const struct modify *m, size_t at)
+static void list_insert(struct txn_rows *rows, struct txn_row *row, size_t at)
 {
-    struct txn_row *row = ARENA_NEW(rows->arena, struct txn_row);
-
     if (rows->count == rows->capacity) {
         rows->bytes -= rows->capacity * sizeof(void *);
         rows->capacity = rows->capacity ? 2 * rows->capacity : ROWS_MIN;
@@ -74,6 +72,13 @@ static struct txn_row *row_insert(struct txn_rows *rows, const struct modify *m,
     }
     memmove(&rows->list[at + 1], &rows->list[at], (rows->count++ - at) * sizeof(void *));
     rows->list[at] = row;
+}
+
+static struct txn_row *row_insert(struct txn_rows *rows, const struct modify *m, size_t at)
+{
+    struct txn_row *row = ARENA_NEW(rows->arena, struct txn_row);
+
+    list_insert(rows, row, at);
     row->cols = arena_copy(rows->arena, m->cols);
     row->key = key_copy(rows->arena, &m->key);
     row_save(rows, row, true);
@@ -131,6 +136,21 @@ static void count_commit(struct txn_rows *rows, struct txn_row *row)
     row->commit_bytes = n;
 }
 
+void txn_rows_load(struct txn_rows *rows, struct txn_row *row)
+{
+    size_t count = row->cell_count;
+    struct wr_cell *cells = count ? mem_alloc(count * sizeof(*cells)) : NULL;
+
+    invariant(!rows->count || bytes_compare(rows->list[rows->count - 1]->cols, row->cols) < 0);
+    if (count)
+        memcpy(cells, row->cells, count * sizeof(*cells));
+    row->cells = NULL;
+    row->cell_count = row->commit_bytes = 0;
+    list_insert(rows, row, rows->count);
+    set_cells(rows, row, cells, count);
+    count_commit(rows, row);
+}
+
 static void row_remove(struct txn_rows *rows, struct txn_row *row)
 {
     size_t at = row_at(rows, row->cols);
@@ -160,6 +180,7 @@ void txn_rows_undo(struct txn_rows *rows)
             row->replaces = saved->before.replaces;
             row->there = saved->before.there;
             row->creates = saved->before.creates;
+            row->dirty = saved->before.dirty;
             row->is_saved = false;
             count_commit(rows, row);
         }
@@ -489,6 +510,7 @@ void txn_rows_add(struct txn_rows *rows, struct arena *scratch, const struct mod
     struct txn_row *row = row_get(rows, m);
 
     invariant(m->changed);
+    row->dirty = true;
     if (m->change->type != WR_UPDATE || !m->row.there) {
         replace_row(rows, row, &m->row);
     } else {

@@ -29,6 +29,7 @@ struct txn_row {
     size_t stored_bytes; /* of the stored row that is written again with it */
     size_t commit_bytes; /* what committing it takes of memory, about */
     bool is_saved;       /* for txn_rows_undo() */
+    bool dirty;          /* changed since txn_rows_load() */
 };
 
 struct txn_rows {
@@ -52,6 +53,10 @@ void txn_rows_add(struct txn_rows *rows, struct arena *scratch, const struct mod
 
 /* What that adds to commit_bytes, at most. */
 size_t txn_rows_cost(const struct txn_rows *rows, const struct modify *m, const struct row *stored);
+
+/* One more, behind all that are there, as it was kept elsewhere; commit_bytes need not be set. It
+ * and its key stay where they are, its cells are copied. */
+void txn_rows_load(struct txn_rows *rows, struct txn_row *row);
 
 /* From now on rows are kept as they are before they change, ... */
 void txn_rows_save(struct txn_rows *rows);
