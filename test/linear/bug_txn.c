@@ -28,7 +28,7 @@ static int last_write(const struct plan *p)
 /* The steps in a transaction that then ends as it should not. */
 static bool wrong_end(struct worker *k, struct plan *p, bool aborts, uint8_t outcome)
 {
-    char id[37];
+    char id[TXN_TEXT];
     bool ok;
 
     if (!txn_start(k, p->ops[0].group, id)) {
@@ -60,7 +60,7 @@ bool txn_abort_applied(struct saboteur *s, struct worker *k, struct plan *p)
 bool txn_half_committed(struct saboteur *s, struct worker *k, struct plan *p)
 {
     int last = is_txn(p) && !p->aborts ? last_write(p) : -1;
-    char id[37];
+    char id[TXN_TEXT];
     bool ok;
 
     if (last < 0 || !bug_strikes(s, k, 2))
@@ -86,7 +86,7 @@ static bool in_parts(struct worker *k, struct plan *p, bool locked)
     bool ok = true;
 
     for (int part = 0; part < 2 && ok; part++) {
-        char id[37];
+        char id[TXN_TEXT];
 
         if (part)
             bug_pause_us(2000);
@@ -121,7 +121,7 @@ bool txn_lock_lost(struct saboteur *s, struct worker *k, struct plan *p)
 /* The commit's rows land one by one. */
 bool txn_seen_half_way(struct saboteur *s, struct worker *k, struct plan *p)
 {
-    char id[37];
+    char id[TXN_TEXT];
     bool ok;
 
     if (!is_txn(p) || p->aborts || last_write(p) < 1 || !bug_strikes(s, k, 1))
@@ -150,7 +150,7 @@ bool txn_own_write_not_read(struct saboteur *s, struct worker *k, struct plan *p
 {
     int count = op_of(p)->step_count;
     bool ok = true;
-    char id[37];
+    char id[TXN_TEXT];
 
     if (!is_txn(p) || p->aborts || !bug_strikes(s, k, 1))
         return false;
@@ -181,7 +181,7 @@ bool txn_dirty_read(struct saboteur *s, struct worker *k, struct plan *p)
 /* The lock is only taken behind the first read. */
 bool txn_begun_late(struct saboteur *s, struct worker *k, struct plan *p)
 {
-    char id[37];
+    char id[TXN_TEXT];
     bool ok;
 
     if (!is_txn(p) || p->aborts || last_write(p) < 1 || writes(p, 0) || !bug_strikes(s, k, 1))

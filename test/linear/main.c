@@ -354,19 +354,20 @@ static const struct scenario scenarios[] = {
     {"library, commits fail, followed", 10000, 24, .disturb = fail_commits, .follows = true},
     {"HTTP, server killed", 6000, 24, .http = true, .fresh = true, .disturb = kill_now_and_then,
      .run_ms_min = 20000, .txns = 10, .follows = true},
-    {"servers take turns", 6000, 24, .http = true, .shared = true},
-    {"servers take turns, cell by cell", 3000, 24, .http = true, .wide = true, .shared = true},
+    {"servers take turns", 6000, 24, .http = true, .shared = true, .txns = 10},
+    {"servers take turns, cell by cell", 3000, 24, .http = true, .wide = true, .shared = true,
+     .txns = 10},
     {"servers take turns, rows of 6,000 cells", 1000, 4, .http = true, .shared = true,
      .filling = {.columns = 6000, .column_bytes = 1}},
     {"servers take turns, values are cut", 8000, 16, .http = true, .wide = true, .shared = true,
      .cuts_values = true},
     {"servers take turns, followed", 6000, 24, .http = true, .shared = true, .follows = true},
     {"servers killed and paused", 12000, 24, .http = true, .fresh = true, .shared = true,
-     .disturb = disturb_servers},
+     .disturb = disturb_servers, .txns = 10},
     {"servers killed, paused, followed", 12000, 24, .http = true, .fresh = true, .shared = true,
      .disturb = disturb_servers, .follows = true},
     {"servers under faults", 20000, 48, .locks = 2, .http = true, .fresh = true, .shared = true,
-     .disturb = faults_disturb},
+     .disturb = faults_disturb, .txns = 10},
     {"servers stopped in cuts", 12000, 24, .http = true, .fresh = true, .shared = true,
      .disturb = stop_in_cuts},
 };
@@ -693,7 +694,7 @@ static void run_bugs(struct run *r)
     for (int bug = BUG_NONE; ok && bug < bug_count(); bug++) {
         if (only && !strstr(bug_name(bug), only))
             continue;
-        if (r->servers && (strcmp(bug_name(bug), PAGE_BUG) == 0 || is_of_transactions(bug)))
+        if (r->servers && strcmp(bug_name(bug), PAGE_BUG) == 0)
             continue;
         run_bug(r, s, bug, NULL);
         for (size_t i = 0; i < PORT_COUNT(filled_bugs) && !r->servers; i++)

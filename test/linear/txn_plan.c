@@ -29,7 +29,7 @@ void plan_txn(struct worker *k, struct plan *p, int group)
         plan_step(k, &p->steps[i], group, (int)rng_below(&k->rng, GROUP_ROWS));
 }
 
-bool txn_start(struct worker *k, int group, char id[37])
+bool txn_start(struct worker *k, int group, char id[TXN_TEXT])
 {
     struct wr_request req = {.op = WR_OP_START_LOCAL_TRANSACTION};
     struct wr_reply reply;
@@ -43,7 +43,7 @@ bool txn_start(struct worker *k, int group, char id[37])
     if (code != WR_E_CONFLICT && wr_error_status(code) / 100 == 4)
         worker_problem(k, "a transaction was not begun", code, c.text);
     if (!code)
-        snprintf(id, 37, "%.*s", (int)reply.transaction.id.len,
+        snprintf(id, TXN_TEXT, "%.*s", (int)reply.transaction.id.len,
                  (const char *)reply.transaction.id.ptr);
     ctx_release(&c);
     return code == 0;
@@ -104,7 +104,7 @@ static uint8_t end_outcome(int code, bool aborts)
 void plan_issue_txn(struct worker *k, struct plan *p)
 {
     uint8_t outcome = NOTHING;
-    char id[37];
+    char id[TXN_TEXT];
     int code = 0;
 
     if (txn_start(k, p->ops[0].group, id)) {

@@ -706,6 +706,15 @@ static int library_exec(struct worker *k, struct ctx *c, struct wr_request *req,
     return out->code ? fail(c, out->code, "%s", out->message) : 0;
 }
 
+/* Requests of a transaction come to the servers by turns. */
+static int server_number(struct worker *k, const struct wr_request *req)
+{
+    bool inside = k->transaction.ptr || req->op == WR_OP_START_LOCAL_TRANSACTION ||
+                  req->op == WR_OP_COMMIT_TRANSACTION || req->op == WR_OP_ABORT_TRANSACTION;
+
+    return k->number + (inside ? k->turn++ % 16 : 0);
+}
+
 static int http_exec(struct worker *k, struct ctx *c, const struct wr_request *req,
                      struct wr_reply *out)
 {
@@ -713,7 +722,7 @@ static int http_exec(struct worker *k, struct ctx *c, const struct wr_request *r
 
     if (k->w->conf.fresh) {
         client_close(k->client);
-        client_open(c, &server_of(k->w->server, k->number)->target, &k->client);
+        client_open(c, &server_of(k->w->server, server_number(k, req))->target, &k->client);
         k->client->retry_ms = 0;
     }
     code = client_exec(c, k->client, req, out);

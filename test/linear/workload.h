@@ -14,6 +14,7 @@
 #define GROUPS_MAX 64
 #define PLAN_OPS 6
 #define TXN_STEPS 5
+#define TXN_TEXT 256 /* of an id */
 #define DISTURBANCES_MAX 32
 
 enum plan_kind {
@@ -75,6 +76,7 @@ struct worker {
     struct refusal *refusals; /* requests of which something was not done */
     size_t refusal_count, refusal_capacity;
     struct wr_bytes transaction;  /* that requests are of; ptr NULL: none */
+    int turn;                     /* of the servers, for requests of transactions */
     struct plan last;             /* the last change of one row */
     struct lock held;             /* by this client; none: value 0 */
     char problem[300];            /* an answer that no correct server gives */
@@ -214,7 +216,7 @@ void plan_txn(struct worker *k, struct plan *p, int group);
 /* What plan_issue() does for it; the steps, each in the transaction that is begun for them. */
 void plan_issue_txn(struct worker *k, struct plan *p);
 /* For planted bugs: begins one, or false; ends it, with the code that says how that went. */
-bool txn_start(struct worker *k, int group, char id[37]);
+bool txn_start(struct worker *k, int group, char id[TXN_TEXT]);
 int txn_end(struct worker *k, const char *id, bool aborts);
 /* Issues steps [from, to) in the transaction of that id (NULL: outside of any). False: one of them
  * came to nothing. */

@@ -7,6 +7,7 @@
 #   BUILD=build            the build folder to test; WIDEROWD=PATH another server, whose faults are to be found
 #   TIER=short|nightly     half a minute with pauses up to 2 s and one planted bug; or four runs with pauses up to 40 s, and all bugs
 #   SEED=N                 repeats a run's choices
+#   BUGS=PART              plants the bugs with that in their names
 set -u
 cd "$(dirname "$0")/../.."
 BUILD=${BUILD:-build} TIER=${TIER:-short}
@@ -23,8 +24,8 @@ for _ in $(seq 100); do
 done
 args=(--widerowd "${WIDEROWD:-$BUILD/widerowd}" --engine rados --servers 3 --only "under faults" ${SEED:+--seed "$SEED"})
 if [ "$TIER" = nightly ]; then
-    args+=(--rounds 4 --faults 18 --pause 40 --bugs "")
+    args+=(--rounds 4 --faults 18 --pause 40 --bugs "${BUGS:-}")
 else
-    args+=(--scale 0.05 --faults 4 --pause 2 --bugs "conditional update lost")
+    args+=(--scale 0.05 --faults 4 --pause 2 --bugs "${BUGS:-conditional update lost}")
 fi
 "$BUILD/test/linear" "${args[@]}" 9>&-

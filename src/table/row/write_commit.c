@@ -34,7 +34,7 @@ int commit_transaction_start(struct call *call)
     }
     if (!count) {
         table_release(t);
-        txn_finish(call);
+        txn_drop(call);
         return E_OK;
     }
     w = write_new(call, 1, count);

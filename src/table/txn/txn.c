@@ -567,7 +567,7 @@ int txn_commits(struct call *call)
     return over ? fail_code(&call->c, E_SESSION) : E_OK;
 }
 
-void txn_finish(struct call *call)
+void txn_drop(struct call *call)
 {
     call->txn->ends = true;
     if (call->txn->all->shared)

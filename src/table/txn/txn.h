@@ -93,7 +93,7 @@ int txn_commits(struct call *call);
 /* The call's transaction ends with nothing (more) written, and the call is finished. A transaction
  * also ends with a commit, unless that came to nothing and may be sent again, and with any call
  * that found its table gone. */
-void txn_finish(struct call *call);
+void txn_drop(struct call *call);
 /* Where the lock is a record: adds to the batch of a commit what ends it, and guards it; nothing
  * else. */
 void txn_commit_batch(struct call *call, struct batch_builder *e);

@@ -49,6 +49,6 @@ int abort_transaction_start(struct call *call)
 {
     if (!call->txn)
         return fail(&call->c, E_PARAMETER, "TransactionID is invalid.");
-    txn_finish(call);
+    txn_drop(call);
     return E_OK;
 }

@@ -62,6 +62,9 @@ struct txn {
     struct table *open; /* referenced */
     struct txn_lock lock;
     struct txn_lock_write write;
+    bytes was; /* the head that its batch guards */
+    int tries;
+    void (*stepped)(struct txn *t, int code);
     void (*go_on)(void *arg);
 
     struct txn *chain;      /* by id */

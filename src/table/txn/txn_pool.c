@@ -1,6 +1,7 @@
 /* txn_pool.c: transactions whose locks and changes are records in the pool.
  *
- *     start      one batch: no head is there, a head is put
+ *     start      one batch: no head is there, a head is put; behind a look, for a batch that is
+ *                refused takes others of the same value in the engine's queue with it
  *     a request  the records are read; what it changed is put, and the head, guarded, replaced,
  *                before it is answered
  *     commit     the rows' batch guards the head, and removes all records (row/write_commit.c)
@@ -13,6 +14,7 @@
 #include "table/catalog/catalog.h"
 
 #define START_TRIES 10
+#define STEP_TRIES 100
 
 static uint64_t stamp_now(struct wr_db *db)
 {
@@ -76,20 +78,24 @@ static void start_met(struct txn_meet *m, int code)
         start_end(s, code ? code : txn_fail_conflict(&s->call->c));
 }
 
-static void start_written(struct txn_lock_write *w, int code)
+static void start_meet(struct start *s)
 {
-    struct start *s = PORT_CONTAINER(w, struct start, write);
-
-    if (code != E_GUARD) {
-        start_end(s, code);
-        return;
-    }
     s->meet = (struct txn_meet){.all = s->call->db->txns,
                                 .lock = {.c = &s->call->c,
                                          .table = s->table,
                                          .value = s->place.value},
                                 .done = start_met};
     txn_meet(&s->meet);
+}
+
+static void start_written(struct txn_lock_write *w, int code)
+{
+    struct start *s = PORT_CONTAINER(w, struct start, write);
+
+    if (code == E_GUARD)
+        start_meet(s);
+    else
+        start_end(s, code);
 }
 
 static void start_put(struct start *s)
@@ -133,7 +139,7 @@ int txn_pool_begin(struct call *call, const struct table *table, bytes cols)
     s->place.value = arena_copy(a, cols);
     s->guard =
         (struct guard){txn_head_key(a, &table->schema.location, cols), BYTES_NONE, .absent = true};
-    start_put(s);
+    start_meet(s);
     return E_OK;
 }
 
@@ -272,28 +278,45 @@ static void left_end(struct txn *t, int code)
     atomic_fetch_sub(&db->requests, 1);
 }
 
-/* The head is another one: by a request beside this one, or the transaction has ended. */
-static void left_looked(struct txn_lock *l, int code)
+static void step_looked(struct txn_lock *l, int code)
 {
     struct txn *t = PORT_CONTAINER(l, struct txn, lock);
+    bool ours = !code && l->held && memcmp(l->head.id.ptr, t->id, TXN_ID_BYTES) == 0;
 
+    if (ours && bytes_equal(l->stored, t->was) && ++t->tries < STEP_TRIES) {
+        txn_lock_write(&t->write);
+        return;
+    }
     if (!code)
-        code = l->held && memcmp(l->head.id.ptr, t->id, TXN_ID_BYTES) == 0 ? E_SESSION_BUSY
-                                                                           : E_SESSION;
-    left_end(t, code);
+        code = !ours                             ? E_SESSION
+               : bytes_equal(l->stored, t->was) ? E_BUSY
+                                                 : E_SESSION_BUSY;
+    t->stepped(t, code);
 }
 
-static void left_stored(struct txn_lock_write *w, int code)
+static void step_written(struct txn_lock_write *w, int code)
 {
     struct txn *t = PORT_CONTAINER(w, struct txn, write);
 
     if (code != E_GUARD) {
-        left_end(t, code);
+        t->stepped(t, code);
         return;
     }
     t->lock.whole = false;
-    t->lock.done = left_looked;
+    t->lock.done = step_looked;
     txn_lock_look(&t->lock);
+}
+
+/* The batch in t->write, which guards the head as it was read, goes out. A guard that failed need
+ * not mean that the head is another one: the engine may have refused the batch with others that it
+ * took to be under it. */
+static void step_write(struct txn *t, void (*stepped)(struct txn *t, int code))
+{
+    t->was = t->lock.stored;
+    t->tries = 0;
+    t->stepped = stepped;
+    t->write.done = step_written;
+    txn_lock_write(&t->write);
 }
 
 /* What the request has changed, and the next head, in one batch. */
@@ -324,8 +347,7 @@ static void left_store(struct txn *t, size_t dirty)
     t->write.batch.guard_count = 1;
     t->write.batch.edits = edits;
     t->write.batch.edit_count = n;
-    t->write.done = left_stored;
-    txn_lock_write(&t->write);
+    step_write(t, left_end);
 }
 
 /* The request that was in it is finished, but for what it changed. */
@@ -355,13 +377,10 @@ static void pool_left(void *arg, struct wr_reply *reply)
 
 /* ---- the end ---- */
 
-static void end_written(struct txn_lock_write *w, int code)
+static void end_stepped(struct txn *t, int code)
 {
-    struct txn *t = PORT_CONTAINER(w, struct txn, write);
     struct call *call = t->call;
 
-    if (code == E_GUARD)
-        code = E_SESSION;
     if (code)
         fail(&call->c, code, "%s", err_info(code)->text);
     call_finish(call);
@@ -378,8 +397,7 @@ void txn_pool_end(struct call *call)
     removal.lease = t->write.batch.lease;
     removal.lease_lost = t->write.batch.lease_lost;
     t->write.batch = removal;
-    t->write.done = end_written;
-    txn_lock_write(&t->write);
+    step_write(t, end_stepped);
 }
 
 void txn_commit_batch(struct call *call, struct batch_builder *e)
