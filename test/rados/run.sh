@@ -100,7 +100,7 @@ spec() { # spec DOOR SERVERS FILE…
 scripts() { printf 'test/spec/%s.spec\n' "$@"; }
 core=$(scripts rows batch atomic conditions counters autokey range tables versions split)
 # A table on a pool is not rekeyed but copied; indexes follow, and have a step of their own.
-core=$(scripts rows batch atomic conditions counters autokey range tables versions split stream)
+core=$(scripts rows batch atomic conditions counters autokey range tables versions split stream txn txn_limits)
 # A table on a pool is not rekeyed but copied, and has no indexes that are kept.
 [ "$TIER" != nightly ] || core=$(ls test/spec/*.spec | grep -Ev "/(rekey|index.*).spec")
 
@@ -200,6 +200,7 @@ done
 layout_flags=(--lag)
 step "spec, indexes" spec library 1 $(scripts index index_entries)
 step "spec, indexes, three servers by turns" spec http 3 $(scripts index_entries)
+step "spec, transactions, three servers by turns" spec http 3 $(scripts txn transaction)
 layout_flags=()
 step "model" timeout 900 "$BUILD/test/model" --engine rados --threads 16 --ops $([ "$TIER" = nightly ] && echo 50000 || echo 3000)
 step "model, indexes" timeout 1800 "$BUILD/test/model" --engine rados --indexes --ops $([ "$TIER" = nightly ] && echo 50000 || echo 1500)

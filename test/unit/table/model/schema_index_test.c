@@ -105,14 +105,18 @@ static void test_comes_back(void **state)
          encode(&base)},
         {"schema-of-index", "The table of an index.", encode(&index)},
         {"schema-outbox", "An index that follows by outbox records.", BYTES_NONE},
-        {"schema-beside", "The same, with records of a stream beside rows.", BYTES_NONE}};
+        {"schema-beside", "The same, with records of a stream beside rows.", BYTES_NONE},
+        {"schema-txn-records", "The same, with locks of transactions that are records.",
+         BYTES_NONE}};
 
     index.outbox = true;
     goldens[2].value = encode(&index);
     index.stream_beside = true;
     goldens[3].value = encode(&index);
-    for (size_t i = 0; i < 4; i++) /* an older server must refuse it */
-        assert_int_equal(*bytes_u8(goldens[i].value), i < 2 ? 7 : i < 3 ? 12 : 14);
+    index.txn_records = true;
+    goldens[4].value = encode(&index);
+    for (size_t i = 0; i < 5; i++) /* an older server must refuse it */
+        assert_int_equal(*bytes_u8(goldens[i].value), i < 2 ? 7 : i < 3 ? 12 : i < 4 ? 14 : 15);
     assert_int_equal(schema_decode(&c, goldens[0].value, &back), E_OK);
     assert_int_equal(back.index_count, 1);
     assert_int_equal(back.d.index_count, 2);
@@ -138,8 +142,12 @@ static void test_comes_back(void **state)
     assert_true(bytes_equal(encode(&back), goldens[2].value));
     assert_int_equal(schema_decode(&c, goldens[3].value, &back), E_OK);
     assert_true(back.stream_beside);
+    assert_false(back.txn_records);
     assert_true(bytes_equal(encode(&back), goldens[3].value));
-    golden_check("index.hex", "Descriptions of a table with indexes and of an index.", goldens, 4);
+    assert_int_equal(schema_decode(&c, goldens[4].value, &back), E_OK);
+    assert_true(back.txn_records);
+    assert_true(bytes_equal(encode(&back), goldens[4].value));
+    golden_check("index.hex", "Descriptions of a table with indexes and of an index.", goldens, 5);
 }
 
 static void test_what_does_not_resolve(void **state)

@@ -41,7 +41,7 @@ static int setup(void **state)
     limits_init(&db->limits, false);
     memory_init(&db->memory, &(struct wr_options){.memory_bytes = 4 << 20});
     db->background = scheduler_new(&conf);
-    db->txns = txns_new(db);
+    db->txns = txns_new(db, false);
     assert_true(txns_start(db->txns));
     table = mem_zalloc(sizeof(*table));
     table->schema.id = 7;
@@ -148,11 +148,12 @@ static void begin_id(int n, uint64_t client, char id[37])
 static int visit(const char *id, uint64_t client, bool ends)
 {
     struct asked *a = ask(WR_OP_ABORT_TRANSACTION, client);
-    int code = txn_enter(&a->call, bytes_str(id));
+    int code = txn_enter(&a->call, bytes_str(id), NULL);
 
     if (!code && ends)
-        txn_ends(a->call.txn);
-    call_finish(&a->call);
+        txn_drop(&a->call);
+    else
+        call_finish(&a->call);
     forget(a);
     return code;
 }
@@ -249,7 +250,7 @@ static void test_time_does_not_end_a_commit(void **state)
     scheduler_stop(db->background);
     begin_id(1, 1, id);
     commit = ask(WR_OP_COMMIT_TRANSACTION, 1);
-    assert_int_equal(txn_enter(&commit->call, bytes_str(id)), E_OK);
+    assert_int_equal(txn_enter(&commit->call, bytes_str(id), NULL), E_OK);
     assert_int_equal(visit(id, 1, false), E_SESSION_BUSY);
     assert_int_equal(txn_commits(&commit->call), E_OK);
     db->clock.set_us += 60000 * MS;
@@ -261,7 +262,7 @@ static void test_time_does_not_end_a_commit(void **state)
     /* Its time was over before the commit began. */
     begin_id(1, 1, id);
     late = ask(WR_OP_COMMIT_TRANSACTION, 1);
-    assert_int_equal(txn_enter(&late->call, bytes_str(id)), E_OK);
+    assert_int_equal(txn_enter(&late->call, bytes_str(id), NULL), E_OK);
     db->clock.set_us += 60000 * MS;
     assert_int_equal(write_code(1, &gate), E_OK);
     txn_gate_leave(db, gate);
@@ -278,7 +279,7 @@ static void test_a_commit_that_came_to_nothing_can_be_tried_again(void **state)
 
     (void)state;
     begin_id(1, 1, id);
-    assert_int_equal(txn_enter(&commit->call, bytes_str(id)), E_OK);
+    assert_int_equal(txn_enter(&commit->call, bytes_str(id), NULL), E_OK);
     assert_int_equal(txn_commits(&commit->call), E_OK);
     fail_code(&commit->call.c, E_BUSY);
     call_finish(&commit->call);
@@ -289,7 +290,7 @@ static void test_a_commit_that_came_to_nothing_can_be_tried_again(void **state)
     commit->call.done = answered;
     commit->call.arg = commit;
     atomic_fetch_add(&db->requests, 1);
-    assert_int_equal(txn_enter(&commit->call, bytes_str(id)), E_OK);
+    assert_int_equal(txn_enter(&commit->call, bytes_str(id), NULL), E_OK);
     assert_int_equal(txn_commits(&commit->call), E_OK);
     fail_code(&commit->call.c, E_UNSURE); /* it may have landed: nobody may try again */
     call_finish(&commit->call);
@@ -309,7 +310,7 @@ static void test_ids_are_their_clients(void **state)
     assert_int_equal(visit(id, 2, true), E_SESSION);
     other = ask(WR_OP_ABORT_TRANSACTION, 1);
     other->req.instance = BYTES_LIT("j");
-    assert_int_equal(txn_enter(&other->call, bytes_str(id)), E_SESSION);
+    assert_int_equal(txn_enter(&other->call, bytes_str(id), NULL), E_SESSION);
     call_finish(&other->call);
     forget(other);
     assert_int_equal(visit(id, 1, true), E_OK);
