@@ -538,7 +538,7 @@ struct wr_get_row {
 /* Begins a local transaction on one value of the partition key, of a table that was made with
  * local_transactions. Until it ends no other write of that value is taken (WR_E_CONFLICT); reads
  * outside of it see what was before. It has a life of one minute (transaction_ms_max), and ends
- * with the process, unless several share the data: then any of them does the next step. Requests work in it that name its id, one at a time, of the same instance and
+ * with the process. Requests work in it that name its id, one at a time, of the same instance and
  * client. SQL's START TRANSACTION within one value is to be this operation, too. */
 struct wr_start_transaction {
     struct wr_bytes table;

@@ -41,7 +41,7 @@ table/model:base/|engine/engine\.h|table/model/|widerow\.h|op\.def
 table/sync:base/|engine/engine\.h|table/sync/|widerow\.h
 table/core:base/|engine/engine\.h|table/(core|model|sync)/|widerow\.h|op\.def
 table/catalog:base/|table/(catalog|core|model|stats|sync)/|widerow\.h
-table/txn:base/|table/(txn|catalog|core|model|sync)/|widerow\.h
+table/txn:base/|engine/engine\.h|table/(txn|catalog|core|model|sync)/|widerow\.h
 table/changelog:base/|engine/engine\.h|table/(changelog|stream|sync|catalog|core|model)/
 table/stream:base/|engine/engine\.h|table/(stream|index|catalog|core|model|sync)/|widerow\.h
 table/tunnel:base/|table/(tunnel|stream|catalog|core|model|sync)/|widerow\.h

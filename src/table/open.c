@@ -201,7 +201,7 @@ static bool open_sweeper(struct wr_db *db)
 
 static bool open_transactions(struct wr_db *db)
 {
-    db->txns = txns_new(db, db_is_shared(db));
+    db->txns = txns_new(db, db_is_shared(db) ? &txn_pool : NULL);
     return txns_start(db->txns);
 }
 

@@ -1,5 +1,7 @@
 #include "table/index/outbox.h"
 
+#include "table/model/lock_key.h"
+
 #define OUTBOX_VERSION 1
 #define IS_SETTLED 1
 #define HAS_ENTRY 2
@@ -14,20 +16,12 @@ bytes beside_key(struct arena *a, const struct location *p, bytes cols, enum bes
     return buf_bytes(&b);
 }
 
-bool beside_is_lock(const struct location *p, bytes key)
-{
-    bytes rest = bytes_skip(key, KEY_PREFIX_BYTES);
-    size_t length = key_columns_length(p->key, rest, 1);
-
-    return rest.len > length && bytes_u8(rest)[length] == BESIDE_LOCK;
-}
-
 bool beside_is(const struct location *p, bytes key, enum beside what)
 {
     bytes rest = bytes_skip(key, KEY_PREFIX_BYTES);
     size_t length = key_columns_length(p->key, rest, p->key_count);
 
-    if (PORT_UNLIKELY(beside_is_lock(p, key)))
+    if (PORT_UNLIKELY(key_is_of_lock(p, key)))
         return false;
     return rest.len > length && bytes_u8(rest)[length] == what;
 }

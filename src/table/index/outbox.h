@@ -18,7 +18,7 @@ enum beside {
     BESIDE_OUTBOX = 1, /* of a row */
     BESIDE_MARK = 2,   /* at the key of an entry that has gone */
     BESIDE_CHANGE = 3, /* a row's change; more of the key follows (table/stream/stream_beside.h) */
-    BESIDE_LOCK = 4,   /* of a value of the first key column; more may follow (table/txn) */
+                       /* 4: a lock's (table/model/lock_key.h) */
 };
 
 /* Of other keys in a record, of all indexes. In no setting: a record must fit everywhere. */
@@ -43,10 +43,8 @@ struct outbox {
 /* The key of what stands beside these key columns. In the arena. */
 bytes beside_key(struct arena *a, const struct location *p, bytes cols, enum beside what);
 
-/* Is it such a key, of a row or an entry at that location? Not for BESIDE_LOCK. */
+/* Is it such a key, of a row or an entry at that location? */
 bool beside_is(const struct location *p, bytes key, enum beside what);
-/* Is it of a value's lock? No key column begins with that byte. */
-bool beside_is_lock(const struct location *p, bytes key);
 
 /* In the arena; views where they can be. E_CORRUPT, E_FORMAT. */
 bytes outbox_encode(struct arena *a, const struct outbox *o);

@@ -17,9 +17,9 @@
  * indexes, in the same way, version 12 for those whose indexes follow by outbox records (decision
  * 35), which such a server would not write, version 13 for series and the tables of their periods,
  * whose rows such a server would put where nobody looks, version 14 for those whose changes leave
- * records beside their rows (decision 42), which such a server would leave out, version 15 for those
- * whose locks of transactions are records (decision 43), which such a server would not mind; all
- * else is written as version 1. */
+ * records beside their rows (decision 42), which such a server would leave out, version 15 for
+ * those whose locks of transactions are records (decision 43), which such a server would not mind;
+ * all else is written as version 1. */
 #define SCHEMA_VERSION_TXN_RECORDS 15
 #define SCHEMA_VERSION_BESIDE 14
 #define SCHEMA_VERSION_SERIES 13

@@ -138,15 +138,19 @@ static void write_finish(struct write_call *w)
     call_finish(call);
 }
 
+static void lock_met(struct write_call *w, size_t at);
+static void locks_looked(struct write_call *w);
+
 void write_release(struct write_call *w)
 {
+    static const struct write_lock_calls lock_calls = {lock_met, locks_looked};
     size_t open = atomic_fetch_sub(&w->open, 1);
 
     invariant(open > 0);
     if (open != 1)
         return;
     if (atomic_load(&w->again))
-        write_lock_look(w);
+        write_lock_look(w, &lock_calls);
     else
         write_finish(w);
 }
@@ -611,7 +615,8 @@ static void row_draw(struct write_call *w, struct write_row *r)
     w->begun = arena_mark(&call->c.arena);
 }
 
-void write_again(struct write_call *w)
+/* Another round for the rows that are still to do. */
+static void write_again(struct write_call *w)
 {
     forget_round(w);
     for (size_t i = 0; i < w->row_count; i++) {
@@ -635,6 +640,40 @@ void write_again(struct write_call *w)
     atomic_store(&w->again, false);
     atomic_store(&w->open, 1);
     write_wake(w, false);
+}
+
+/* The failure in the call's context becomes the row's; of an atomic batch all rows fail with it. */
+static void lock_met(struct write_call *w, size_t at)
+{
+    const struct write_table *t = &w->tables[w->rows[at].table_at];
+    size_t end = w->atomic ? t->end : at + 1;
+
+    for (size_t i = w->atomic ? t->first : at; i < end; i++) {
+        struct write_row *r = &w->rows[i];
+
+        if (r->state == WRITE_ROW_DONE)
+            continue;
+        write_row_set(r, w->call->c.code, w->call->c.text);
+        r->result->consumed = (struct wr_capacity){0};
+        if (r->state == WRITE_ROW_LATER)
+            write_row_enter(r, WRITE_ROW_BEGUN);
+        write_row_enter(r, WRITE_ROW_DONE);
+    }
+    ctx_clear(&w->call->c);
+}
+
+/* Where nothing is left to do the request ends, with the texts of its failures, which another round
+ * would not keep. */
+static void locks_looked(struct write_call *w)
+{
+    for (size_t i = 0; i < w->row_count; i++)
+        if (w->rows[i].state != WRITE_ROW_DONE) {
+            write_again(w);
+            return;
+        }
+    atomic_store(&w->again, false);
+    atomic_store(&w->open, 1);
+    write_release(w);
 }
 
 static void row_lock_woken(struct row_lock *l, struct run_list *woken)

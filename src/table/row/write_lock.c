@@ -2,7 +2,6 @@
  *
  * Nobody asks for the lock before a write: its absence is one guard more in the row's batch. Only
  * when a guard has failed, which may have been any, is it looked at, before the next round. */
-#include "base/invariant.h"
 #include "table/row/write_own.h"
 #include "table/txn/txn.h"
 #include "table/txn/txn_lock.h"
@@ -17,6 +16,7 @@ void write_lock_batch(struct write_call *w, const struct write_row *r)
 
 struct look {
     struct write_call *write;
+    const struct write_lock_calls *calls;
     size_t at;
     bytes seen; /* the value that was looked at last, and is free */
     const struct table *table;
@@ -30,29 +30,6 @@ static bytes row_value(const struct write_row *r)
     return (bytes){r->m.cols.ptr, key_columns_length(p->key, r->m.cols, TXN_KEY_COLUMNS)};
 }
 
-/* The failure in the call's context becomes the row's; of an atomic batch all rows fail with it. */
-static void look_fail(struct look *l)
-{
-    struct write_call *w = l->write;
-    const struct write_table *t = &w->tables[w->rows[l->at].table_at];
-    size_t first = w->atomic ? t->first : l->at, end = w->atomic ? t->end : l->at + 1;
-    int code = w->call->c.code;
-    const char *text = w->call->c.text;
-
-    for (size_t i = first; i < end; i++) {
-        struct write_row *r = &w->rows[i];
-
-        if (r->state == WRITE_ROW_DONE)
-            continue;
-        write_row_set(r, code, text);
-        r->result->consumed.read = r->result->consumed.write = 0;
-        if (r->state == WRITE_ROW_LATER)
-            write_row_enter(r, WRITE_ROW_BEGUN);
-        write_row_enter(r, WRITE_ROW_DONE);
-    }
-    ctx_clear(&w->call->c);
-}
-
 static void look_go_on(struct look *l);
 
 static void look_met(struct txn_meet *m, int code)
@@ -60,7 +37,7 @@ static void look_met(struct txn_meet *m, int code)
     struct look *l = PORT_CONTAINER(m, struct look, meet);
 
     if (code)
-        look_fail(l);
+        l->calls->met(l->write, l->at);
     else
         l->seen = row_value(&l->write->rows[l->at]);
     l->at++;
@@ -84,27 +61,13 @@ static bool look_next(struct look *l)
     return false;
 }
 
-/* All have been looked at. Where nothing is left to do the request ends, with the texts of its
- * failures, which another round would not keep. */
-static void look_end(struct write_call *w)
-{
-    for (size_t i = 0; i < w->row_count; i++)
-        if (w->rows[i].state != WRITE_ROW_DONE) {
-            write_again(w);
-            return;
-        }
-    atomic_store(&w->again, false);
-    atomic_store(&w->open, 1);
-    write_release(w);
-}
-
 static void look_go_on(struct look *l)
 {
     struct write_call *w = l->write;
     const struct write_row *r;
 
     if (!look_next(l)) {
-        look_end(w);
+        l->calls->looked(w);
         return;
     }
     r = &w->rows[l->at];
@@ -113,7 +76,7 @@ static void look_go_on(struct look *l)
     txn_lock_met(w->call, r->m.table, r->m.cols, &l->meet);
 }
 
-void write_lock_look(struct write_call *w)
+void write_lock_look(struct write_call *w, const struct write_lock_calls *calls)
 {
     bool records = false;
     struct look *l;
@@ -121,10 +84,11 @@ void write_lock_look(struct write_call *w)
     for (size_t i = 0; i < w->table_count; i++)
         records |= w->tables[i].table->schema.txn_records;
     if (PORT_LIKELY(!records)) {
-        write_again(w);
+        calls->looked(w);
         return;
     }
     l = ARENA_NEW(&w->call->c.arena, struct look);
     l->write = w;
+    l->calls = calls;
     look_go_on(l);
 }

@@ -141,9 +141,6 @@ void write_row_fail(struct ctx *c, struct write_row *r);
 /* Gives it a failure that is not its own. */
 void write_row_set(struct write_row *r, int code, const char *message);
 
-/* Another round for the rows that are still to do. */
-void write_again(struct write_call *w);
-
 /* ---- write_ahead.c ---- */
 
 /* Should the records of the next rows be asked for at once, before the row at w->at is locked or
@@ -166,9 +163,13 @@ void write_walk_atomic(struct write_call *w, struct run_list *woken);
  * nobody owns the row's value; a commit ends its transaction. */
 void write_lock_batch(struct write_call *w, const struct write_row *r);
 
-/* The round is over, and guards have failed: rows whose value a transaction owns fail, then comes
- * write_again(). */
-void write_lock_look(struct write_call *w);
+struct write_lock_calls {
+    void (*met)(struct write_call *w, size_t at); /* the row's value is owned: see the call's c */
+    void (*looked)(struct write_call *w);         /* the end */
+};
+/* The round is over, and guards have failed: the values of the rows that are still to do are looked
+ * at, if their tables have locks that are records. */
+void write_lock_look(struct write_call *w, const struct write_lock_calls *calls);
 
 /* ---- write_inside.c ---- */
 

@@ -1,6 +1,7 @@
 #include "table/stream/stream_beside.h"
 
 #include "table/index/outbox.h"
+#include "table/model/lock_key.h"
 #include "table/stream/stream_record.h"
 
 #define BEHIND_BYTES (1 + 4 + NUMBER_BYTES)
@@ -28,7 +29,7 @@ bool stream_beside_read(const struct schema *s, bytes key, struct stream_beside 
     size_t length = key_columns_length(s->location.key, rest, s->location.key_count);
     const uint8_t *behind = bytes_u8(rest) + length;
 
-    if (beside_is_lock(&s->location, key))
+    if (key_is_of_lock(&s->location, key))
         return false;
     if (rest.len != length + BEHIND_BYTES || behind[0] != BESIDE_CHANGE)
         return false;

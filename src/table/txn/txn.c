@@ -1,10 +1,11 @@
-#include "table/txn/txn_own.h"
+#include "table/txn/txn.h"
 
 #include "base/invariant.h"
 #include "base/rng.h"
 #include "table/core/db_limits.h"
 #include "table/model/key.h"
 #include "table/model/meter.h"
+#include "table/txn/txn_own.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -184,11 +185,6 @@ static struct call *txn_give_up(struct txn *t, int64_t now_ms)
     return starter;
 }
 
-int txn_fail_conflict(struct ctx *c)
-{
-    return fail(c, E_CONFLICT, "Data is being modified by the other request.");
-}
-
 /* One step: what is over, from the oldest on. */
 static int txns_look(void *arg, struct task_step *step)
 {
@@ -215,14 +211,14 @@ static int txns_look(void *arg, struct task_step *step)
 
 /* ---- the beginning ---- */
 
-struct txns *txns_new(struct wr_db *db, bool shared)
+struct txns *txns_new(struct wr_db *db, const struct txn_apart *apart)
 {
     struct txns *all = mem_zalloc(sizeof(*all));
 
     all->db = db;
-    all->shared = shared;
-    if (all->shared)
-        all->seen = mem_zalloc(TXN_SEEN * sizeof(*all->seen));
+    all->apart = apart;
+    if (apart)
+        all->locks = txn_locks_new(db);
     all->newest = &all->oldest;
     pthread_mutex_init(&all->lock, NULL);
     return all;
@@ -246,7 +242,7 @@ void txns_free(struct txns *all)
     while (all->oldest)
         txn_close(all->oldest);
     pthread_mutex_destroy(&all->lock);
-    mem_free(all->seen);
+    txn_locks_free(all->locks);
     mem_free(all);
 }
 
@@ -258,6 +254,8 @@ void txns_stat(struct txns *all, struct txn_stat *out)
     pthread_mutex_lock(&all->lock);
     *out = all->stat;
     out->bytes = all->bytes;
+    if (all->locks)
+        out->expired += atomic_load(&all->locks->expired);
     pthread_mutex_unlock(&all->lock);
 }
 
@@ -352,8 +350,8 @@ int txn_begin(struct call *call, const struct table *table, bytes cols)
     struct txn *t;
     bool waits;
 
-    if (all->shared)
-        return txn_pool_begin(call, table, cols);
+    if (all->apart)
+        return all->apart->begin(call, table, cols);
     pthread_mutex_lock(&all->lock);
     t = begin_locked(all, call, table, cols, key);
     waits = t && t->state == TXN_WAITING;
@@ -511,8 +509,8 @@ int txn_enter(struct call *call, bytes id, void (*go_on)(void *arg))
     int code;
 
     invariant(txn_is_id(id));
-    if (all->shared)
-        return txn_pool_enter(call, id, go_on);
+    if (all->apart)
+        return all->apart->enter(call, id, go_on);
     if (id.len != TXN_ID_BYTES)
         return fail_code(&call->c, E_SESSION);
     pthread_mutex_lock(&all->lock);
@@ -570,8 +568,8 @@ int txn_commits(struct call *call)
 void txn_drop(struct call *call)
 {
     call->txn->ends = true;
-    if (call->txn->all->shared)
-        txn_pool_end(call);
+    if (call->txn->all->apart)
+        call->txn->all->apart->end(call);
     else
         call_finish(call);
 }

@@ -29,6 +29,7 @@
 
 #include "table/core/call.h"
 #include "table/txn/txn_row.h"
+#include "table/txn/txn_stat.h"
 
 struct txn;
 struct txn_gate;
@@ -38,16 +39,21 @@ struct txns;
  * partition key. So a rekeying changes nothing of what an open transaction holds. */
 #define TXN_KEY_COLUMNS 1
 
-/* `shared`: others write too (db_is_shared()). */
-struct txns *txns_new(struct wr_db *db, bool shared);
+/* What is done otherwise where others write too. begin and enter as txn_begin() and txn_enter();
+ * end: the call's transaction ends, nothing is written, and the call is finished. */
+struct txn_apart {
+    int (*begin)(struct call *call, const struct table *t, bytes cols);
+    int (*enter)(struct call *call, bytes id, void (*go_on)(void *arg));
+    void (*end)(struct call *call);
+};
+extern const struct txn_apart txn_pool; /* txn_pool.c: records in the pool */
+
+/* `apart` NULL: nobody else writes (db_is_shared()). */
+struct txns *txns_new(struct wr_db *db, const struct txn_apart *apart);
 /* Registers the task that ends what nobody comes back to. False: the system gives no thread. */
 bool txns_start(struct txns *all);
 void txns_free(struct txns *all); /* no request is under way; NULL is allowed */
 
-struct txn_stat {
-    uint64_t open, bytes;                          /* now */
-    uint64_t committed, aborted, expired, refused; /* refused: writes and starts that met a lock */
-};
 void txns_stat(struct txns *all, struct txn_stat *out); /* NULL: zeros */
 
 /* Begins one for the call, on the table's partition-key value `cols` (encoded), and finishes the
@@ -58,9 +64,9 @@ int txn_begin(struct call *call, const struct table *t, bytes cols);
 /* Has it the form of an id? Every request with another text is refused. */
 bool txn_is_id(bytes id);
 
-/* The call works in the transaction of that id: call->txn, until it is finished. E_LATER: go_on(call)
- * is called when it does; or the call is finished with a failure. E_SESSION, E_SESSION_BUSY;
- * E_OUT_OF_RANGE: it names another table. */
+/* The call works in the transaction of that id: call->txn, until it is finished. E_LATER:
+ * go_on(call) is called when it does; or the call is finished with a failure. E_SESSION,
+ * E_SESSION_BUSY; E_OUT_OF_RANGE: it names another table. */
 int txn_enter(struct call *call, bytes id, void (*go_on)(void *arg));
 
 /* Of the call's transaction. */

@@ -1,10 +1,34 @@
-#include "table/txn/txn_own.h"
+#include "table/txn/txn_lock.h"
+
+#include "table/core/db.h"
 
 #include <xxhash.h>
 
 #define PAGE_RECORDS 2000
 #define PAGE_BYTES (1u << 20)
 #define MEET_TRIES 10
+
+int txn_fail_conflict(struct ctx *c)
+{
+    return fail(c, E_CONFLICT, "Data is being modified by the other request.");
+}
+
+struct txn_locks *txn_locks_new(struct wr_db *db)
+{
+    struct txn_locks *locks = mem_zalloc(sizeof(*locks));
+
+    locks->db = db;
+    pthread_mutex_init(&locks->lock, NULL);
+    return locks;
+}
+
+void txn_locks_free(struct txn_locks *locks)
+{
+    if (!locks)
+        return;
+    pthread_mutex_destroy(&locks->lock);
+    mem_free(locks);
+}
 
 /* ---- a batch ---- */
 
@@ -71,8 +95,8 @@ static int look_take(struct txn_lock *l)
     if (!count)
         return E_OK;
     if (!l->held) {
-        if (!bytes_equal(items->key, txn_head_key(&l->c->arena, &l->table->schema.location,
-                                                  l->value)))
+        if (!bytes_equal(items->key,
+                         txn_head_key(&l->c->arena, &l->table->schema.location, l->value)))
             return fail(l->c, E_CORRUPT, "a transaction's records have no head");
         TRY(txn_head_decode(l->c, items->value, &l->head));
         l->held = true;
@@ -155,7 +179,7 @@ void txn_lock_remove(const struct txn_lock *l, struct write_batch *b, struct gua
 
 /* ---- its time ---- */
 
-static int64_t first_seen_ms(struct txns *all, bytes id, int64_t now_ms)
+static int64_t first_seen_ms(struct txn_locks *all, bytes id, int64_t now_ms)
 {
     struct txn_seen *seen = &all->seen[XXH3_64bits(id.ptr, id.len) % TXN_SEEN];
     int64_t first_ms;
@@ -170,7 +194,7 @@ static int64_t first_seen_ms(struct txns *all, bytes id, int64_t now_ms)
     return first_ms;
 }
 
-bool txn_lock_is_over(struct txns *all, const struct txn_head *head)
+bool txn_lock_is_over(struct txn_locks *all, const struct txn_head *head)
 {
     int64_t life_ms = all->db->limits.transaction_ms_max;
     int64_t now_ms = clock_mono_ms(&all->db->clock);
@@ -192,9 +216,7 @@ static void meet_erased(struct txn_lock_write *w, int code)
         return;
     }
     if (!code) {
-        pthread_mutex_lock(&m->all->lock);
-        m->all->stat.expired++;
-        pthread_mutex_unlock(&m->all->lock);
+        atomic_fetch_add(&m->all->expired, 1);
         m->done(m, E_OK);
         return;
     }

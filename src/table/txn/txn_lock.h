@@ -7,9 +7,9 @@
  *
  * A lock ends by its transaction, or by time: whoever meets one whose time is over removes it with
  * all of its records, guarded by the head. Its time is over when this process has known it for
- * transaction_ms_max by the monotonic clock; or when it began so long ago, and ENGINE_LEASE_MS more,
- * by the clocks of two servers, which are no more than a second apart. The clocks decide only how
- * long a lock stands, never whether two hold it.
+ * transaction_ms_max by the monotonic clock; or when it began so long ago, and ENGINE_LEASE_MS
+ * more, by the clocks of two servers, which are no more than a second apart. The clocks decide only
+ * how long a lock stands, never whether two hold it.
  *
  * All calls end by `done`, possibly before they return, on any thread; it does not block. What they
  * are given stays where it is until then. */
@@ -19,7 +19,10 @@
 #include "table/catalog/route.h"
 #include "table/txn/txn_record.h"
 
-struct txns;
+#include <pthread.h>
+#include <stdatomic.h>
+
+struct wr_db;
 
 /* When this process has seen a lock first. A place for each remainder of an id's hash: a newcomer
  * takes it, and who was there is then seen for the first time again. */
@@ -28,6 +31,18 @@ struct txn_seen {
     char id[TXN_ID_BYTES];
     int64_t first_ms; /* monotonic */
 };
+
+struct txn_locks {
+    struct wr_db *db;
+    pthread_mutex_t lock; /* of seen */
+    struct txn_seen seen[TXN_SEEN];
+    _Atomic uint64_t expired; /* that were removed here */
+};
+struct txn_locks *txn_locks_new(struct wr_db *db);
+void txn_locks_free(struct txn_locks *locks); /* NULL is allowed */
+
+/* E_CONFLICT, with the text that clients know. */
+int txn_fail_conflict(struct ctx *c);
 
 /* A batch to the value's partition, wherever that is by now. */
 struct txn_lock_write {
@@ -62,7 +77,7 @@ struct txn_lock {
 void txn_lock_look(struct txn_lock *l);
 
 /* Is its time over? It is seen now, if it was not before. */
-bool txn_lock_is_over(struct txns *all, const struct txn_head *head);
+bool txn_lock_is_over(struct txn_locks *all, const struct txn_head *head);
 
 /* Guards the lock as it was looked at, and removes all that was found. In the arena of l->c. */
 void txn_lock_remove(const struct txn_lock *l, struct write_batch *b, struct guard *guard);
@@ -70,7 +85,7 @@ void txn_lock_remove(const struct txn_lock *l, struct write_batch *b, struct gua
 /* Somebody has met the lock, perhaps: his guard has failed. E_OK: the value is free (now); else
  * E_CONFLICT, in c. `own`: the head that should be there still, else E_SESSION; ptr NULL: none. */
 struct txn_meet {
-    struct txns *all;
+    struct txn_locks *all;
     bytes own;
     void (*done)(struct txn_meet *m, int code);
     struct txn_lock lock; /* c, table and value are the owner's to set */

@@ -10,9 +10,9 @@
 
 #include "base/scheduler.h"
 #include "table/core/call.h"
-#include "table/txn/txn.h"
 #include "table/txn/txn_gate.h"
 #include "table/txn/txn_lock.h"
+#include "table/txn/txn_stat.h"
 
 #include <pthread.h>
 
@@ -74,7 +74,7 @@ struct txn {
 
 struct txns {
     struct wr_db *db;
-    bool shared; /* locks are in the pool */
+    const struct txn_apart *apart; /* locks are records (txn.h); NULL: gates */
     pthread_mutex_t lock;
     struct txn_gates gates;
     struct txn *by_id[TXN_ID_BUCKETS];
@@ -83,7 +83,7 @@ struct txns {
     size_t bytes;
     struct txn_stat stat;
     struct task *task;
-    struct txn_seen *seen; /* shared */
+    struct txn_locks *locks; /* apart */
 };
 
 /* ---- txn.c ---- */
@@ -94,13 +94,4 @@ struct txn *txn_make(struct txns *all, struct call *call, const struct table *ta
 /* Under the lock; it is in no list. */
 void txn_free(struct txn *t);
 int txn_check_tables(struct call *call, const struct txn *t);
-int txn_fail_conflict(struct ctx *c);
-
-/* ---- txn_pool.c: what txn.h says, on a pool ---- */
-
-int txn_pool_begin(struct call *call, const struct table *table, bytes cols);
-int txn_pool_enter(struct call *call, bytes id, void (*go_on)(void *arg));
-/* The call's transaction ends, and nothing is written; then the call is finished. */
-void txn_pool_end(struct call *call);
-
 #endif

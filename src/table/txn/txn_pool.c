@@ -8,6 +8,7 @@
  *     abort      one batch: the same without rows
  *
  * So each request may come to another server, and a struct txn lives as long as a request. */
+#include "table/txn/txn.h"
 #include "table/txn/txn_own.h"
 
 #include "base/invariant.h"
@@ -80,11 +81,10 @@ static void start_met(struct txn_meet *m, int code)
 
 static void start_meet(struct start *s)
 {
-    s->meet = (struct txn_meet){.all = s->call->db->txns,
-                                .lock = {.c = &s->call->c,
-                                         .table = s->table,
-                                         .value = s->place.value},
-                                .done = start_met};
+    s->meet =
+        (struct txn_meet){.all = s->call->db->txns->locks,
+                          .lock = {.c = &s->call->c, .table = s->table, .value = s->place.value},
+                          .done = start_met};
     txn_meet(&s->meet);
 }
 
@@ -106,7 +106,7 @@ static void start_put(struct start *s)
                             .begun_ms = db_clock_peek(call->db) / 1000,
                             .stamp = stamp_now(call->db)};
 
-    (void)txn_lock_is_over(call->db->txns, &head); /* it is seen */
+    (void)txn_lock_is_over(call->db->txns->locks, &head); /* it is seen */
     s->edit = (struct edit){EDIT_PUT, s->guard.key, txn_head_encode(&call->c.arena, &head)};
     s->write = write_of(call, s->table, s->guard.key);
     s->write.batch.guards = &s->guard;
@@ -117,7 +117,7 @@ static void start_put(struct start *s)
     txn_lock_write(&s->write);
 }
 
-int txn_pool_begin(struct call *call, const struct table *table, bytes cols)
+static int txn_pool_begin(struct call *call, const struct table *table, bytes cols)
 {
     struct arena *a = &call->c.arena;
     struct start *s = ARENA_NEW(a, struct start);
@@ -171,7 +171,7 @@ static int enter_take(struct txn *t)
     const struct txn_lock *l = &t->lock;
 
     if (!l->held || memcmp(l->head.id.ptr, t->id, TXN_ID_BYTES) != 0 ||
-        l->head.client != call->req->client || txn_lock_is_over(t->all, &l->head))
+        l->head.client != call->req->client || txn_lock_is_over(t->all->locks, &l->head))
         return fail_code(&call->c, E_SESSION);
     TRY(txn_check_tables(call, t));
     for (size_t i = 0; i < l->row_count; i++)
@@ -219,7 +219,8 @@ static bool is_value(struct call *call, const struct table *t, bytes value)
     bool is = false;
 
     buf_init(&again, &call->c.arena, value.len);
-    if (key_starts_with_value(value) && !key_read_columns(&call->c, value, p->key, 1, &column, &used))
+    if (key_starts_with_value(value) &&
+        !key_read_columns(&call->c, value, p->key, 1, &column, &used))
         is = used == value.len &&
              !key_check(&call->c, &call->db->limits, p->key, 1, &key, KEY_READ) &&
              !key_put_columns(&call->c, &again, p->key, &column, 1) &&
@@ -228,7 +229,7 @@ static bool is_value(struct call *call, const struct table *t, bytes value)
     return is;
 }
 
-int txn_pool_enter(struct call *call, bytes id, void (*go_on)(void *arg))
+static int txn_pool_enter(struct call *call, bytes id, void (*go_on)(void *arg))
 {
     struct txns *all = call->db->txns;
     struct txn_place place;
@@ -288,9 +289,7 @@ static void step_looked(struct txn_lock *l, int code)
         return;
     }
     if (!code)
-        code = !ours                             ? E_SESSION
-               : bytes_equal(l->stored, t->was) ? E_BUSY
-                                                 : E_SESSION_BUSY;
+        code = !ours ? E_SESSION : bytes_equal(l->stored, t->was) ? E_BUSY : E_SESSION_BUSY;
     t->stepped(t, code);
 }
 
@@ -338,9 +337,8 @@ static void left_store(struct txn *t, size_t dirty)
     edits[n++] = (struct edit){EDIT_PUT, guard->key, txn_head_encode(a, &head)};
     for (size_t i = 0; i < t->rows.count; i++)
         if (t->rows.list[i]->dirty)
-            edits[n++] =
-                (struct edit){EDIT_PUT, txn_row_key(a, p, t->value, t->rows.list[i]->cols),
-                              txn_row_encode(a, t->rows.list[i])};
+            edits[n++] = (struct edit){EDIT_PUT, txn_row_key(a, p, t->value, t->rows.list[i]->cols),
+                                       txn_row_encode(a, t->rows.list[i])};
     invariant(n == dirty + 1);
     t->write = write_of(call, t->open, guard->key);
     t->write.batch.guards = guard;
@@ -386,7 +384,7 @@ static void end_stepped(struct txn *t, int code)
     call_finish(call);
 }
 
-void txn_pool_end(struct call *call)
+static void txn_pool_end(struct call *call)
 {
     struct txn *t = call->txn;
     struct guard *guard = ARENA_NEW(&call->c.arena, struct guard);
@@ -400,13 +398,15 @@ void txn_pool_end(struct call *call)
     step_write(t, end_stepped);
 }
 
+const struct txn_apart txn_pool = {txn_pool_begin, txn_pool_enter, txn_pool_end};
+
 void txn_commit_batch(struct call *call, struct batch_builder *e)
 {
     struct txn *t = call->txn;
     struct write_batch removal;
     struct guard guard;
 
-    if (!t->all->shared)
+    if (!t->all->apart)
         return;
     txn_lock_remove(&t->lock, &removal, &guard);
     batch_add_guard(e, guard);
@@ -428,11 +428,11 @@ void txn_lock_met(struct call *call, const struct table *t, bytes cols, struct t
 {
     const struct location *p = &t->schema.location;
 
-    m->all = call->db->txns;
+    m->all = call->db->txns->locks;
     m->own = call->txn ? call->txn->lock.stored : BYTES_NONE;
-    m->lock = (struct txn_lock){
-        .c = &call->c,
-        .table = t,
-        .value = {cols.ptr, key_columns_length(p->key, cols, TXN_KEY_COLUMNS)}};
+    m->lock =
+        (struct txn_lock){.c = &call->c,
+                          .table = t,
+                          .value = {cols.ptr, key_columns_length(p->key, cols, TXN_KEY_COLUMNS)}};
     txn_meet(m);
 }

@@ -1,7 +1,7 @@
 #include "table/txn/txn_record.h"
 
 #include "base/invariant.h"
-#include "table/index/outbox.h"
+#include "table/model/lock_key.h"
 #include "table/model/row.h"
 
 #define RECORD_VERSION 1
@@ -15,7 +15,7 @@
 static void put_head_key(struct buf *b, const struct location *p, bytes value)
 {
     layout_put_key(b, p, KIND_CHANGE, value);
-    buf_put_u8(b, BESIDE_LOCK);
+    buf_put_u8(b, LOCK_KEY_BYTE);
 }
 
 bytes txn_head_key(struct arena *a, const struct location *p, bytes value)
@@ -41,7 +41,7 @@ struct key_range txn_records(struct arena *a, const struct location *p, bytes va
 {
     bytes start = txn_head_key(a, p, value), end = arena_copy(a, start);
 
-    ((uint8_t *)end.ptr)[end.len - 1] = BESIDE_LOCK + 1;
+    ((uint8_t *)end.ptr)[end.len - 1] = LOCK_KEY_BYTE + 1;
     return (struct key_range){start, end};
 }
 
@@ -120,8 +120,8 @@ static int read_cell(struct ctx *c, struct reader *r, struct wr_cell *out)
         TRY(cell_decode(c, read_counted(r), out));
     if (op & CRC_UNKNOWN)
         out->crc8_known = false;
-    r->bad |= out->op != WR_CELL_PUT && out->op != WR_CELL_DELETE_ONE &&
-              out->op != WR_CELL_DELETE_ALL;
+    r->bad |=
+        out->op != WR_CELL_PUT && out->op != WR_CELL_DELETE_ONE && out->op != WR_CELL_DELETE_ALL;
     return E_OK;
 }
 

@@ -5,6 +5,7 @@
 #include "../../../golden/golden.h"
 #include "base/ctx.h"
 #include "table/index/outbox.h"
+#include "table/model/lock_key.h"
 #include "table/model/schema.h"
 
 #define ID "0f8fad5b-d9cb-469f-a165-70867728950e"
@@ -103,8 +104,7 @@ static void test_row(void **state)
 {
     struct txn_row row = row_of(), back;
     bytes value = cols("k", 0, 1);
-    struct kv kv = {txn_row_key(&c.arena, &place, value, row.cols),
-                    txn_row_encode(&c.arena, &row)};
+    struct kv kv = {txn_row_key(&c.arena, &place, value, row.cols), txn_row_encode(&c.arena, &row)};
 
     (void)state;
     assert_int_equal(txn_row_decode(&c, &place, &kv, &back), E_OK);
@@ -152,14 +152,14 @@ static void test_keys(void **state)
     for (size_t i = 0; i < 3; i++) {
         assert_true(bytes_compare(keys[i], range.start) >= 0);
         assert_true(bytes_compare(keys[i], range.end) < 0);
-        assert_true(beside_is_lock(&place, keys[i]));
+        assert_true(key_is_of_lock(&place, keys[i]));
         for (int what = BESIDE_FENCE; what <= BESIDE_CHANGE; what++)
             assert_false(beside_is(&place, keys[i], (enum beside)what));
     }
     for (int what = BESIDE_FENCE; what <= BESIDE_CHANGE; what++) {
         bytes other = beside_key(&c.arena, &place, cols("k", 3, 2), (enum beside)what);
 
-        assert_false(beside_is_lock(&place, other));
+        assert_false(key_is_of_lock(&place, other));
         assert_true(bytes_compare(other, range.end) >= 0 || bytes_compare(other, range.start) < 0);
     }
 }
@@ -178,7 +178,7 @@ static void test_ids(void **state)
     assert_false(txn_place_read(&c.arena, bytes_str(ID "-"), &back));
     assert_false(txn_place_read(&c.arena, bytes_str(ID "-0"), &back));
     assert_false(txn_place_read(&c.arena, bytes_str(ID "-0g"), &back));
-    assert_false(txn_place_read(&c.arena, bytes_str(ID "-05"), &back)); /* a name of five bytes */
+    assert_false(txn_place_read(&c.arena, bytes_str(ID "-05"), &back));   /* a name of five bytes */
     assert_false(txn_place_read(&c.arena, bytes_str(ID "-0174"), &back)); /* and no value */
 }
 
@@ -189,8 +189,7 @@ static void test_golden(void **state)
     struct golden goldens[] = {
         {"txn-head-key", "The lock of the value 'k'.", txn_head_key(&c.arena, &place, value)},
         {"txn-head", "Who has it.", txn_head_encode(&c.arena, &head)},
-        {"txn-row-key", "A row that is changed.",
-         txn_row_key(&c.arena, &place, value, row.cols)},
+        {"txn-row-key", "A row that is changed.", txn_row_key(&c.arena, &place, value, row.cols)},
         {"txn-row", "What is changed of it.", txn_row_encode(&c.arena, &row)}};
 
     (void)state;

@@ -41,7 +41,7 @@ static int setup(void **state)
     limits_init(&db->limits, false);
     memory_init(&db->memory, &(struct wr_options){.memory_bytes = 4 << 20});
     db->background = scheduler_new(&conf);
-    db->txns = txns_new(db, false);
+    db->txns = txns_new(db, NULL);
     assert_true(txns_start(db->txns));
     table = mem_zalloc(sizeof(*table));
     table->schema.id = 7;
