@@ -538,8 +538,9 @@ struct wr_get_row {
 /* Begins a local transaction on one value of the partition key, of a table that was made with
  * local_transactions. Until it ends no other write of that value is taken (WR_E_CONFLICT); reads
  * outside of it see what was before. It has a life of one minute (transaction_ms_max), and ends
- * with the process. Requests work in it that name its id, one at a time, of the same instance and
- * client. SQL's START TRANSACTION within one value is to be this operation, too. */
+ * with the process; over a pool it outlives that, and its requests may come to any server. Requests
+ * work in it that name its id, one at a time, of the same instance and client. SQL's START
+ * TRANSACTION within one value is this operation, too. */
 struct wr_start_transaction {
     struct wr_bytes table;
     struct wr_key key; /* the columns of the partition key: one, but for spliced layouts */
