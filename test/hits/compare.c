@@ -52,11 +52,13 @@ struct rows {
     struct list *of; /* each keyword */
 };
 
-/* Of "k7": 7. */
+/* Of "k7": 7; -1: none of ours. */
 static int keyword_number(bytes k)
 {
     int n = 0;
 
+    if (k.len > sizeof("k999") - 1)
+        return -1;
     for (size_t i = 1; i < k.len; i++)
         n = n * 10 + bytes_u8(k)[i] - '0';
     return n;
@@ -76,7 +78,8 @@ static int take_row(void *arg, const struct wr_row *row)
         else if (bytes_equal(cell->name, BYTES_LIT("k")))
             keyword = keyword_number(cell->value.bytes);
     }
-    if (keyword >= 0)
+    /* Where storage takes no writes, the row that marks the end of a comparison stays. */
+    if (keyword >= 0 && keyword < LIFE_KEYWORDS)
         list_add(r->a, &r->of[keyword], number, row->key.columns[0].value.integer);
     return 0;
 }

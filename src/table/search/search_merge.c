@@ -107,8 +107,8 @@ static bool merge_some(struct search_index *x, struct view_segment *from, size_t
 }
 
 /* Searches read little of a segment, and damage that nobody has seen would be met by the engine
- * first. So each that was there at the start is read once. */
-static void check(struct search_index *x, struct segment *s, uint64_t made)
+ * first. So each that was there at the start is read once. False: storage gives nothing now. */
+static bool check(struct search_index *x, struct segment *s, uint64_t made)
 {
     static const uint64_t turn = 1 << 20;
     uint8_t *room = mem_alloc(turn);
@@ -123,7 +123,8 @@ static void check(struct search_index *x, struct segment *s, uint64_t made)
         search_index_damaged(x, made, c.text);
     ctx_release(&c);
     mem_free(room);
-    s->checked = true;
+    s->checked = rc == E_OK || rc == E_CORRUPT;
+    return s->checked;
 }
 
 /* False: there was none to be read. */
@@ -134,8 +135,7 @@ static bool check_one(struct search_index *x, const struct view *v, uint64_t mad
 
         if (!s->owner || !s->id || s->checked)
             continue;
-        check(x, s, made);
-        return true;
+        return check(x, s, made);
     }
     return false;
 }
