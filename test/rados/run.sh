@@ -98,10 +98,8 @@ spec() { # spec DOOR SERVERS FILE…
 }
 
 scripts() { printf 'test/spec/%s.spec\n' "$@"; }
-core=$(scripts rows batch atomic conditions counters autokey range tables versions split)
 # A table on a pool is not rekeyed but copied; indexes follow, and have a step of their own.
 core=$(scripts rows batch atomic conditions counters autokey range tables versions split stream txn txn_limits)
-# A table on a pool is not rekeyed but copied, and has no indexes that are kept.
 [ "$TIER" != nightly ] || core=$(ls test/spec/*.spec | grep -Ev "/(rekey|index.*).spec")
 
 start_server() { # start_server NAMESPACE FLAG…
