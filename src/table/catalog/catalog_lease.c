@@ -202,6 +202,12 @@ static bool is_stale(const struct catalog *cat)
     return atomic_load(&cat->lease.lost) != atomic_load(&cat->made_up);
 }
 
+static int out_of_touch(struct ctx *c)
+{
+    return fail(c, E_UNAVAILABLE,
+                "This server is out of touch with the others; it reads its tables again.");
+}
+
 int catalog_check(struct ctx *c, struct catalog *cat)
 {
     int64_t now;
@@ -211,6 +217,10 @@ int catalog_check(struct ctx *c, struct catalog *cat)
     now = clock_mono_ms(&cat->db->clock);
     if (!is_stale(cat) && now < atomic_load(&cat->lease.until_ms) - ENGINE_LEASE_MS / 2)
         return catalog_numbers_check(c, cat);
+    /* A task in the background asks while catalog_start() is at it: there is no lease yet that
+     * could be lost, and one that counted as lost would refuse the first requests. */
+    if (!atomic_load(&cat->made_up))
+        return out_of_touch(c);
     /* The journal's thread comes by every few seconds. It did not: this process, or its machine,
      * was paused, and what the lease tells now says nothing of the time before. */
     if (now >= atomic_load(&cat->lease.until_ms)) {
@@ -225,8 +235,7 @@ int catalog_check(struct ctx *c, struct catalog *cat)
         cat->reload.run = reload_run;
         jobs_hear(cat->db->jobs, &cat->reload);
     }
-    return fail(c, E_UNAVAILABLE,
-                "This server is out of touch with the others; it reads its tables again.");
+    return out_of_touch(c);
 }
 
 bool catalog_is_fresh(struct catalog *cat)

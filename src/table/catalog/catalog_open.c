@@ -27,8 +27,10 @@ int catalog_open(struct ctx *c, struct wr_db *db, const struct catalog_listener 
 
     cat->db = db;
     cat->listener = listener;
-    if (db_is_shared(db))
+    if (db_is_shared(db)) {
         db->lease = &cat->lease;
+        atomic_store(&cat->lease.lost, 1); /* until catalog_start() has read all in listening */
+    }
     pthread_rwlock_init(&cat->lock, NULL);
     pthread_mutex_init(&cat->live_lock, NULL);
     code = catalog_load_number(c, db->engine, CATALOG_NEXT_ID, &next_id);

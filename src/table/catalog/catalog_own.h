@@ -62,7 +62,8 @@ struct catalog {
         lease; /* what is cached may be used; lost: how often notifications may have been missed */
     atomic_bool lapsed; /* it ran out: what listens may be dead, though it does not know */
     _Atomic int64_t fresh_until_ms; /* and it is fresh */
-    _Atomic uint64_t made_up; /* and as of the last reading of all: equal, or nothing is served */
+    _Atomic uint64_t made_up; /* and as of the last reading of all: equal, or nothing is served;
+                                 0: all was not read in listening yet */
     struct job reload;
     _Atomic int listening; /* enum catalog_listening */
 };
