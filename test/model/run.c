@@ -284,12 +284,10 @@ static void report_difference(const struct run *r, FILE *out, const struct wr_re
     report_rows(r, out, req);
 }
 
-/* An index is being built, or a server over a pool begins anew, of which nothing was done then:
- * clients come again. */
+/* An index is being built: clients come again. */
 static bool is_unfinished(const struct wr_reply *reply)
 {
-    return (reply->code == WR_E_PARAMETER && strstr(reply->message, "building base state")) ||
-           (reply->code == WR_E_UNAVAILABLE && strstr(reply->message, "out of touch"));
+    return reply->code == WR_E_PARAMETER && strstr(reply->message, "building base state");
 }
 
 /* ---- transactions: requests name one by the number of its start ---- */
