@@ -24,7 +24,7 @@ struct table_call {
     struct call *call;
     const struct table_op *op;
     struct job job;         /* a dropped table's partitions are closed */
-    struct table *coming;   /* with an index that is not followed yet */
+    struct table *coming;   /* with an index that is not followed everywhere yet */
     struct route_wait wait; /* until an index that was made is followed */
     int64_t coming_since_ms;
 };
@@ -344,10 +344,10 @@ static void op_end(struct table_call *op, int code)
 /* ---- an index that comes ---- */
 
 #define COMING_LOOK_MS 20
-#define COMING_WAIT_MS 60000
+#define COMING_WAIT_MS 90000 /* more than both phases take where a server is silent */
 
-/* The table as it is now, if the index that was made is one that no changes follow yet; referenced.
- */
+/* The table as it is now, if the index that was made is one that some server's changes may not
+ * follow yet; referenced. */
 static struct table *index_comes(const struct table_call *op)
 {
     const struct wr_create_index *create = &op->call->req->create_index;
@@ -357,7 +357,7 @@ static struct table *index_comes(const struct table_call *op)
     if (!t)
         return NULL;
     index = index_find(t->schema.indexes, t->schema.index_count, create->index.name);
-    if (index && index->phase == INDEX_COMING)
+    if (index && !index->include_base_data && index->phase != INDEX_INCR)
         return t;
     table_release(t);
     return NULL;

@@ -497,5 +497,7 @@ int index_build_apart(struct builds_apart *all, struct ctx *c, struct table *t,
         return E_BUSY;
     }
     TRY(everybody_knows(all, c, t, index, b.known));
-    return index->phase == INDEX_COMING ? build_advance(&b) : build_on(&b);
+    if (index->phase == INDEX_COMING || !index->include_base_data)
+        return build_advance(&b);
+    return build_on(&b);
 }

@@ -20,8 +20,8 @@
 
 /* As numbers in stored descriptions and in DescribeTable (index_sync_phase). */
 enum index_phase {
-    INDEX_FULL = 1, /* rows from before it are still being indexed: writers keep it, nobody reads
-                       it */
+    INDEX_FULL = 1, /* rows from before it are still being indexed, or some server does not keep it
+                       yet: writers keep it, nobody reads it */
     INDEX_INCR = 2, /* complete: it follows every write */
     /* Where entries follow by outbox records, first: until every server knows of the index, changes
      * take entries away and bring none. Else one that does not know of it would leave an entry

@@ -108,9 +108,11 @@ int schema_remove_index(struct ctx *c, struct schema *base, bytes name)
     return E_OK;
 }
 
+/* One of later writes alone is INDEX_FULL, too, with nothing to be built: it is complete when no
+ * server brings none of its entries any more. */
 static enum index_phase next_phase(const struct index *index)
 {
-    return index->phase == INDEX_COMING && index->include_base_data ? INDEX_FULL : INDEX_INCR;
+    return index->phase == INDEX_COMING ? INDEX_FULL : INDEX_INCR;
 }
 
 bool schema_advance_index(struct ctx *c, struct schema *base, uint32_t id, enum index_phase from)

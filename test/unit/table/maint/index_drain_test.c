@@ -381,12 +381,88 @@ static void dropped_index_goes(void **state)
     end();
 }
 
+/* ---- an index of later writes ---- */
+
+static const bytes by_b[] = {BYTES_LIT("b")};
+static const struct wr_index_meta later = {BYTES_LIT("ix_b"), by_b, 1, NULL, 0, 0, 0, 0, false};
+
+struct creation {
+    pthread_t thread;
+    int code;
+    atomic_bool answered;
+};
+
+static void *creation_main(void *arg)
+{
+    struct wr_request req = {.op = WR_OP_CREATE_INDEX,
+                             .create_index = {CHANGES_TABLE, later, .include_base_data = false}};
+    struct creation *x = arg;
+
+    x->code = database_run(servers[0], &req);
+    atomic_store(&x->answered, true);
+    return NULL;
+}
+
+/* Of `later` in a description; 0: it is not there. */
+static int phase_in(const struct table *t)
+{
+    const struct index *x = index_find(t->schema.indexes, t->schema.index_count, later.name);
+
+    return x ? (int)x->phase : 0;
+}
+
+/* The server's first description of the table with the index in another phase; referenced. */
+static struct table *hold_next(struct wr_db *db, int phase)
+{
+    for (;;) {
+        struct table *t = catalog_get(db->catalog, INSTANCE, CHANGES_TABLE);
+
+        if (t && phase_in(t) != phase)
+            return t;
+        table_release(t);
+        usleep(1000);
+    }
+}
+
+/* A request of another server, which holds the description it began with, still goes by one in
+ * which the index is only coming: CreateIndex has no answer, for what it writes has no entry. */
+static void is_answered_when_all_bring_entries(void **state)
+{
+    struct creation x = {.code = 0};
+    struct table *without, *coming, *filled;
+    struct wr_cell b = integer_cell(1, 1, WR_CELL_PUT);
+
+    (void)state;
+    if (!getenv("TEST_CEPH_CONF"))
+        skip();
+    begin("rados", SERVERS_MAX);
+    without = hold_next(servers[1], -1);
+    assert_int_equal(pthread_create(&x.thread, NULL, creation_main, &x), 0);
+    coming = hold_next(servers[1], 0);
+    assert_int_equal(phase_in(coming), INDEX_COMING);
+    table_release(without);
+    filled = hold_next(servers[1], INDEX_COMING);
+    assert_int_equal(phase_in(filled), INDEX_FULL);
+    usleep(100000); /* for who would not wait */
+    assert_false(atomic_load(&x.answered));
+    table_release(filled);
+    table_release(coming);
+    pthread_join(x.thread, NULL);
+    assert_int_equal(x.code, 0);
+    for (int i = 0; i < SERVERS_MAX; i++)
+        assert_int_equal(change_row(servers[i], WR_PUT, i, &b, 1), 0);
+    drain(servers[0], 0);
+    assert_int_equal(stored_in(servers[0], later.name, KIND_RECORD), SERVERS_MAX);
+    end();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(entries_follow_in_memory),
         cmocka_unit_test(dropped_index_goes),
         cmocka_unit_test(entries_follow_on_a_pool),
+        cmocka_unit_test(is_answered_when_all_bring_entries),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
