@@ -2,7 +2,8 @@
  *
  * Who may still go by a description without the index, or with one that is coming, is asked of all
  * servers. One that is silent for longer than its lease lasts, and than what it had begun, has
- * nothing under way any more (ENGINE_PUBLISH_MS).
+ * nothing under way any more (ENGINE_PUBLISH_MS). Whoever has said that he does is waited for so
+ * long again.
  *
  * A row whose outbox record names the index already was changed since the index came. If what it
  * says is not that the entry is where it belongs, all is settled and the marks go first: a mark may
@@ -35,7 +36,7 @@ struct known_build {
     uint32_t id; /* of the index; 0: a free place */
     enum index_phase phase;
     bool told;        /* every server is at that phase */
-    int64_t asked_ms; /* monotonic: for the first time */
+    int64_t since_ms; /* monotonic: nobody has said since then that he is not */
     uint64_t holder, beat;
     int64_t beat_ms; /* when that beat was first seen */
 };
@@ -69,7 +70,7 @@ static struct known_build *known_build(struct builds_apart *all, const struct in
             return &all->known[i];
     k = &all->known[all->next++ % BUILDS_MAX];
     *k = (struct known_build){
-        .id = index->id, .phase = index->phase, .asked_ms = clock_mono_ms(&all->db->clock)};
+        .id = index->id, .phase = index->phase, .since_ms = clock_mono_ms(&all->db->clock)};
     return k;
 }
 
@@ -97,7 +98,7 @@ static int everybody_knows(struct builds_apart *all, struct ctx *c, struct table
                            const struct index *index, struct known_build *k)
 {
     struct peers_query query = {.question = PEERS_INDEX, .db = all->db, .table = t, .a = &c->arena};
-    bool patient = clock_mono_ms(&all->db->clock) - k->asked_ms < SILENT_MS;
+    bool patient = clock_mono_ms(&all->db->clock) - k->since_ms < SILENT_MS;
     struct buf more;
 
     if (k->told)
@@ -109,11 +110,13 @@ static int everybody_knows(struct builds_apart *all, struct ctx *c, struct table
     buf_put_u8(&more, (uint8_t)index->phase);
     query.more = buf_bytes(&more);
     peers_query_now(&query);
+    for (size_t i = 0; i < query.count; i++)
+        if (query.answers[i].len != 1 || *bytes_u8(query.answers[i]) != 1) {
+            k->since_ms = clock_mono_ms(&all->db->clock);
+            return E_BUSY;
+        }
     if (patient && (!query.sent || query.silent))
         return E_BUSY;
-    for (size_t i = 0; i < query.count; i++)
-        if (query.answers[i].len != 1 || *bytes_u8(query.answers[i]) != 1)
-            return E_BUSY;
     k->told = true;
     return E_OK;
 }
