@@ -485,6 +485,16 @@ int txn_check_tables(struct call *call, const struct txn *t)
     return E_OK;
 }
 
+void txn_run_in(struct txn *t, struct call *call, wr_done_fn *left)
+{
+    t->state = TXN_BUSY;
+    t->done = call->done;
+    t->arg = call->arg;
+    call->done = left;
+    call->arg = t;
+    call->txn = t;
+}
+
 static int enter_locked(struct txns *all, struct call *call, bytes id)
 {
     struct txn *t = txn_lookup(all, call, id);
@@ -494,12 +504,7 @@ static int enter_locked(struct txns *all, struct call *call, bytes id)
     if (t->state != TXN_OPEN)
         return fail_code(&call->c, E_SESSION_BUSY);
     TRY(txn_check_tables(call, t));
-    t->state = TXN_BUSY;
-    t->done = call->done;
-    t->arg = call->arg;
-    call->done = txn_left;
-    call->arg = t;
-    call->txn = t;
+    txn_run_in(t, call, txn_left);
     return E_OK;
 }
 

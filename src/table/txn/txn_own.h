@@ -94,4 +94,7 @@ struct txn *txn_make(struct txns *all, struct call *call, const struct table *ta
 /* Under the lock; it is in no list. */
 void txn_free(struct txn *t);
 int txn_check_tables(struct call *call, const struct txn *t);
+/* The call is the one that runs in it, until it ends: then left(t, reply) is told first, whose part
+ * it is to tell the call's own end, t->done(t->arg, reply). */
+void txn_run_in(struct txn *t, struct call *call, wr_done_fn *left);
 #endif

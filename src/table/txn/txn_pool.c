@@ -195,12 +195,7 @@ static void enter_looked(struct txn_lock *l, int code)
         call_finish(call);
         return;
     }
-    t->state = TXN_BUSY;
-    t->done = call->done;
-    t->arg = call->arg;
-    call->done = pool_left;
-    call->arg = t;
-    call->txn = t;
+    txn_run_in(t, call, pool_left);
     call->go_on = t->go_on;
     call->go_on_arg = call;
     if (!call_enter(call, false))

@@ -223,6 +223,15 @@ static void child_end(struct child *child)
     waitpid(child->pid, &status, 0);
 }
 
+/* The server that began it is gone. */
+static void child_start_and_die(struct id *id)
+{
+    struct child child = child_start(id);
+
+    kill(child.pid, SIGKILL);
+    child_end(&child);
+}
+
 static int setup(void **state)
 {
     struct wr_db *db;
@@ -247,16 +256,13 @@ static int teardown(void **state)
 
 static void a_server_is_killed(void **state)
 {
-    struct child child;
     struct wr_db *db;
     struct id id;
 
     (void)state;
     if (!getenv("TEST_CEPH_CONF"))
         skip();
-    child = child_start(&id);
-    kill(child.pid, SIGKILL);
-    child_end(&child);
+    child_start_and_die(&id);
     db = open_server();
     assert_int_equal(put(db, NULL, 2, 2), WR_OK); /* another value */
     assert_int_equal(get(db, 1), 5);
@@ -324,16 +330,13 @@ static void a_server_is_paused(void **state)
 /* A lock that nobody has met goes by the clock of the server that began it. */
 static void nobody_has_met_it(void **state)
 {
-    struct child child;
     struct wr_db *db;
     struct id id;
 
     (void)state;
     if (!getenv("TEST_CEPH_CONF"))
         skip();
-    child = child_start(&id);
-    kill(child.pid, SIGKILL);
-    child_end(&child);
+    child_start_and_die(&id);
     usleep((LIFE_MS + ENGINE_LEASE_MS + 1000) * 1000);
     db = open_server();
     assert_int_equal(put(db, NULL, 1, 11), WR_OK);
