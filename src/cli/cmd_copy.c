@@ -6,9 +6,11 @@
  * both sides are read once more and compared by digest (digest.h). With --follow what is written
  * to it meanwhile comes in between (copy_follow.h). */
 #include "cli/command.h"
+#include "cli/sides.h"
 #include "cli/transfer/base_tables.h"
 #include "cli/transfer/copy_follow.h"
 #include "cli/transfer/digest.h"
+#include "cli/transfer/twin.h"
 #include "cli/transfer/walk.h"
 
 #include "base/thread.h"
@@ -17,10 +19,8 @@
 #include <stdio.h>
 #include <time.h>
 
-#define DEVIATION_ANY (INT64_MAX / 1000000)
-#define LOOK_EVERY_US 200000        /* for changes, while there are none */
-#define LAG_EVERY_MS 5000           /* that one is told */
-#define CELL_BYTES_ANY (64ll << 20) /* the most that a table may be told to hold */
+#define LOOK_EVERY_US 200000 /* for changes, while there are none */
+#define LAG_EVERY_MS 5000    /* that one is told */
 
 struct copy_options {
     struct target_conf from, to;
@@ -32,22 +32,9 @@ struct copy_options {
     {                                                                                              \
         name, value, help, kind, offsetof(struct copy_options, member), min, max                   \
     }
-#define SIDE(side, what)                                                                           \
-    ROW(#side, "URL", "the server that " what, OPTION_TEXT, side.endpoint, 0, 0),                  \
-        ROW(#side "-instance", "NAME", "its instance (WIDEROW_INSTANCE)", OPTION_TEXT,             \
-            side.instance, 0, 0),                                                                  \
-        ROW(#side "-key-id", "ID", "its access key (WIDEROW_ACCESS_KEY_ID)", OPTION_TEXT,          \
-            side.key_id, 0, 0),                                                                    \
-        ROW(#side "-key-secret", "SECRET", "its secret (WIDEROW_ACCESS_KEY_SECRET)", OPTION_TEXT,  \
-            side.key_secret, 0, 0),                                                                \
-        ROW(#side "-data", "DIR", "its data folder: instance and key from the credentials there",  \
-            OPTION_TEXT, side.data, 0, 0),                                                         \
-        ROW(#side "-ca-file", "FILE", "for https: the certificates to trust, PEM", OPTION_TEXT,    \
-            side.ca_file, 0, 0)
-
 static const struct option_row copy_option_rows[] = {
-    SIDE(from, "has the tables"),
-    SIDE(to, "gets them"),
+    SIDE_ROWS(struct copy_options, from, "has the tables"),
+    SIDE_ROWS(struct copy_options, to, "gets them"),
     ROW("workers", "N", "pages under way at a time (default 8)", OPTION_COUNT, workers, 1,
         COPY_WORKERS_MAX),
     ROW("follow", NULL,
@@ -71,69 +58,6 @@ struct copy_run {
 
 /* ---- the table ---- */
 
-/* A server that keeps no streams is no failure of the copy, but told. */
-static int create_table(struct ctx *c, struct copy_run *run, const struct wr_table_description *t)
-{
-    struct wr_request request = {.op = WR_OP_CREATE_TABLE,
-                                 .create_table = {.table = t->table,
-                                                  .key = t->key,
-                                                  .key_count = t->key_count,
-                                                  .defined = t->defined,
-                                                  .defined_count = t->defined_count,
-                                                  .options = t->options,
-                                                  .reserved = t->reserved,
-                                                  .stream = t->stream,
-                                                  .sse = t->sse,
-                                                  .local_transactions = t->local_transactions,
-                                                  .layout = t->layout}};
-    struct wr_reply reply;
-    int code = client_exec(c, run->to, &request, &reply);
-
-    if (code != WR_E_UNSUPPORTED || !t->stream.enable)
-        return code;
-    printf("%.*s: its stream was not made: %s\n", BYTES_FMT(t->table), c->text);
-    ctx_clear(c);
-    request.create_table.stream = (struct wr_stream_spec){0};
-    return client_exec(c, run->to, &request, &reply);
-}
-
-static int set_options(struct ctx *c, struct copy_run *run, bytes table,
-                       const struct wr_table_options *options)
-{
-    struct wr_request request = {
-        .op = WR_OP_UPDATE_TABLE,
-        .update_table = {.table = table, .has_options = true, .options = *options}};
-    struct wr_reply reply;
-
-    request.update_table.options.given &= ~WR_HAS_UPDATE_FULL_ROW; /* stays as it was created */
-    run->to->repeatable = true;
-    return client_exec(c, run->to, &request, &reply);
-}
-
-/* What the table lets in while it is filled. */
-static struct wr_table_options open_options(const struct wr_table_options *own)
-{
-    struct wr_table_options o = *own;
-
-    o.given |= WR_HAS_DEVIATION | WR_HAS_ALLOW_UPDATE | WR_HAS_CELL_BYTES;
-    o.deviation_s = DEVIATION_ANY;
-    o.allow_update = true;
-    o.cell_bytes_max = CELL_BYTES_ANY;
-    return o;
-}
-
-static bool same_keys(const struct wr_table_description *a, const struct wr_table_description *b)
-{
-    if (a->key_count != b->key_count)
-        return false;
-    for (size_t i = 0; i < a->key_count; i++)
-        if (!bytes_equal(a->key[i].name, b->key[i].name) || a->key[i].type != b->key[i].type ||
-            a->key[i].descending != b->key[i].descending ||
-            a->key[i].auto_increment != b->key[i].auto_increment)
-            return false;
-    return true;
-}
-
 static int note_row(struct ctx *c, void *arg, const struct wr_row *rows, size_t count)
 {
     (void)c;
@@ -149,7 +73,7 @@ static int check_present(struct ctx *c, struct copy_run *run, const struct wr_ta
     const char *endpoint = run->target.endpoint;
     bool rows = false;
 
-    if (!same_keys(t, there))
+    if (!twin_same_key(t, there))
         return fail(c, WR_E_EXIST,
                     "%.*s is at %s already, with another key; drop it there, or copy the others",
                     BYTES_FMT(t->table), endpoint);
@@ -169,77 +93,20 @@ static int check_present(struct ctx *c, struct copy_run *run, const struct wr_ta
     return 0;
 }
 
-/* A table with indexes takes no timestamps, so it has none while it is filled. */
-static int drop_indexes(struct ctx *c, struct copy_run *run,
-                        const struct wr_table_description *there)
-{
-    struct wr_reply reply;
-
-    for (size_t i = 0; i < there->index_count; i++) {
-        struct wr_request request = {.op = WR_OP_DROP_INDEX,
-                                     .drop_index = {there->table, there->indexes[i].name}};
-
-        TRY(client_exec(c, run->to, &request, &reply));
-    }
-    return 0;
-}
-
-/* Until no index of the table is being built. */
-static int await_indexes(struct ctx *c, struct copy_run *run, bytes table)
-{
-    struct wr_table_description there;
-    bool building;
-
-    do {
-        building = false;
-        TRY(client_describe(c, run->to, table, &there));
-        for (size_t i = 0; i < there.index_count; i++)
-            building |= there.indexes[i].sync_phase == 1;
-        if (building)
-            client_pause(run->to, 3);
-    } while (building);
-    return 0;
-}
-
-/* The table's indexes are made of the rows that it has now. A server that does not do that is no
- * failure of the copy, but told. */
-static int create_indexes(struct ctx *c, struct copy_run *run, const struct wr_table_description *t)
-{
-    struct wr_reply reply;
-
-    for (size_t i = 0; i < t->index_count; i++) {
-        struct wr_request request = {
-            .op = WR_OP_CREATE_INDEX,
-            .create_index = {t->table, t->indexes[i], .include_base_data = true}};
-        int code = client_exec(c, run->to, &request, &reply);
-
-        if (code && code != WR_E_UNSUPPORTED)
-            return code;
-        if (code)
-            printf("%.*s: index %.*s was not made: %s\n", BYTES_FMT(t->table),
-                   BYTES_FMT(t->indexes[i].name), c->text);
-        ctx_clear(c);
-    }
-    return await_indexes(c, run, t->table);
-}
-
 static int prepare_table(struct ctx *c, struct copy_run *run, const struct wr_table_description *t,
                          bool *present)
 {
-    struct wr_table_options options = open_options(&t->options);
     struct wr_table_description there;
     int code = client_describe(c, run->to, t->table, &there);
 
     *present = code == 0;
     if (code == WR_E_NOT_EXIST) {
         ctx_clear(c);
-        TRY(create_table(c, run, t));
-    } else {
-        TRY(code);
-        TRY(check_present(c, run, t, &there));
-        TRY(drop_indexes(c, run, &there));
+        return twin_create(c, run->to, t);
     }
-    return set_options(c, run, t->table, &options);
+    TRY(code);
+    TRY(check_present(c, run, t, &there));
+    return twin_open(c, run->to, t, &there);
 }
 
 /* ---- both sides compared ---- */
@@ -335,12 +202,11 @@ static int move_rows(struct ctx *c, struct copy_run *run, const struct wr_table_
 static int finish_table(struct ctx *c, struct copy_run *run, const struct wr_table_description *t,
                         struct table_copy *copy)
 {
-    struct wr_table_options own = t->options;
     struct side sides[2];
+    size_t left_out;
 
-    own.given |= WR_HAS_CELL_BYTES; /* 0 takes the limit away again */
-    TRY(set_options(c, run, t->table, &own));
-    TRY(create_indexes(c, run, t));
+    TRY(twin_close(c, run->to, t));
+    TRY(twin_create_indexes(c, run->to, t, &left_out));
     if (run->options->no_verify) {
         printf("%.*s: %llu rows written, not verified\n", BYTES_FMT(t->table),
                (unsigned long long)atomic_load(&copy->written));
@@ -405,7 +271,9 @@ static void catch_stop(void)
 
 static int follow_begin(struct ctx *c, struct copy_run *run, bytes name, struct followed *f)
 {
-    TRY(copy_follow_open(c, run->from, run->to, name, run->options->resume, &f->follow));
+    int64_t since_us = run->options->resume ? 0 : clock_wall_us(c->clock);
+
+    TRY(copy_follow_open(c, run->from, run->to, name, since_us, &f->follow));
     TRY(copy_table(c, run, name, &f->table, &f->follow.copy));
     f->follow.copy.compare = false;
     return 0;
@@ -505,11 +373,7 @@ static int copy_named(struct ctx *c, struct copy_run *run, struct cli *cli)
 
 static int copy_open(struct ctx *c, struct copy_run *run)
 {
-    TRY(target_open(c, &run->options->from, &run->source));
-    TRY(target_open(c, &run->options->to, &run->target));
-    if (strcmp(run->source.endpoint, run->target.endpoint) == 0 &&
-        bytes_equal(run->source.instance, run->target.instance))
-        return fail(c, E_PARAMETER, "--from and --to are the same instance of the same server");
+    TRY(sides_open(c, &run->options->from, &run->options->to, &run->source, &run->target));
     TRY(client_open(c, &run->source, &run->from));
     return client_open(c, &run->target, &run->to);
 }
@@ -519,8 +383,6 @@ static int copy_command(struct ctx *c, struct cli *cli, void *options)
     struct copy_run run = {.options = options};
     int code;
 
-    if (!run.options->from.endpoint || !run.options->to.endpoint)
-        return fail(c, E_PARAMETER, "--from URL and --to URL say which servers");
     signal(SIGPIPE, SIG_IGN);
     code = copy_open(c, &run);
     if (!code)

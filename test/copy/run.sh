@@ -45,6 +45,10 @@ kill_copy() {
 # What `describe` says, without what two tables cannot share.
 described() { on "$1" describe "$2" | grep -vE '^ *(created|stream id|last)'; }
 same_description() { diff <(described "$1" "$3") <(described "$2" "$3"); }
+same_content() { # and another number for it than the digest of all
+    [ "$(on "$1" digest --content --versions "$3")" = "$(on "$2" digest --content --versions "$3")" ] &&
+        [ "$(on "$1" digest --content "$3" | cut -c1-64)" != "$(on "$2" digest "$3" | cut -c1-64)" ]
+}
 same_digest() { [ "$(on "$1" digest "$3")" = "$(on "$2" digest "$3")" ]; }
 
 start one --engine rocks
@@ -69,6 +73,7 @@ check "says so" grep -qE '^many: 20000 rows, 40000 cells, 20000 rows written, sa
 for table in many spread odd empty; do
     check "$table is described alike" same_description one two $table
     check "$table has the same digest" same_digest one two $table
+    check "$table has the same content" same_content one two $table
 done
 check "the large cell" on two cell get odd 7 blob "$work/back" --quiet
 check "is the same" cmp "$work/large" "$work/back"
@@ -147,9 +152,13 @@ check "backward" sh -c '"$@" | cut -c1-8 >"$0"; printf "{\"k\":\"c\"\n{\"k\":\"b
 check "copy" copy small two vast
 check "all of it" grep -qE '^vast: 3 rows, 30002 cells, 3 rows written, same' "$work/before"
 on small digest vast >"$work/vast.digest"
+on small digest --content vast >"$work/vast.content"
 check "digest" grep -q '3 rows, 30002 cells' "$work/vast.digest"
 check "rekey" on small rekey vast --layout hash:4
 check "the same in another layout" sh -c '"$@" | cmp - "$0"' "$work/vast.digest" "$widerow" digest vast "${at_small[@]}"
+check "the same content in another layout" sh -c '"$@" | cmp - "$0"' "$work/vast.content" "$widerow" digest --content vast --workers 1 "${at_small[@]}"
+check "--versions is for --content" fails "is for --content" "$widerow" digest --versions vast "${at_small[@]}"
+check "as records" sh -c '"$@" | grep -qE "^.\"digest\":\"[0-9a-f]{64}\",\"table\":\"vast\",\"rows\":3,\"cells\":30002.$"' - "$widerow" digest --content vast --format jsonl "${at_small[@]}"
 
 # A table that is written to all the while: the copy follows, is killed and gone on with, and what there is when the
 # writers have stopped is the same on both sides, values included that are too large for a record of a change.

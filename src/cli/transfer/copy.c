@@ -1,142 +1,40 @@
 #include "cli/transfer/copy.h"
 
-#include "base/thread.h"
 #include "cli/transfer/walk.h"
 
-#include <stdio.h>
+#include <stdlib.h>
 
 #define PAGE_ROWS 1000
-#define UNIT_BYTES (32ll << 20) /* of a range at the beginning */
 #define BATCH_ROWS 200
 #define BATCH_BYTES ((size_t)3 << 20) /* below the limit of every server */
-#define COMPARE_ROWS 100              /* that one BatchGetRow may ask for */
+#define KEYS_MAX 100                  /* that one BatchGetRow may ask for */
 #define PART_CELLS 1000               /* of a row that no single change can hold */
-
-struct copy_range {
-    struct copy_range *next;
-    struct arena arena; /* of the keys */
-    struct wr_key start, end;
-};
 
 struct copier {
     struct table_copy *copy;
     struct client *from, *to;
 };
 
-/* ---- ranges ---- */
+/* ---- rates ---- */
 
-static void range_push(struct table_copy *copy, const struct wr_key *start,
-                       const struct wr_key *end)
+/* False: the copy ends meanwhile. */
+static bool await_turn(const struct copier *w, struct rate *rate)
 {
-    struct copy_range *r = mem_zalloc(sizeof(*r));
-
-    arena_init(&r->arena, NULL, 0);
-    r->start = walk_copy_key(&r->arena, start);
-    r->end = walk_copy_key(&r->arena, end);
-    pthread_mutex_lock(&copy->mutex);
-    r->next = copy->ranges;
-    copy->ranges = r;
-    pthread_cond_signal(&copy->wake);
-    pthread_mutex_unlock(&copy->mutex);
+    return !rate || rate_wait(rate, 0, &w->copy->ranges.stopped);
 }
 
-static void range_free(struct copy_range *r)
+static void take(struct rate *rate, uint64_t rows, uint64_t units)
 {
-    arena_release(&r->arena);
-    mem_free(r);
-}
-
-/* NULL: there will be no more. Who got one calls range_done() once it can put nothing back. */
-static struct copy_range *range_take(struct table_copy *copy)
-{
-    struct copy_range *r = NULL;
-
-    pthread_mutex_lock(&copy->mutex);
-    while (!copy->ranges && copy->busy && !copy->stopped)
-        pthread_cond_wait(&copy->wake, &copy->mutex);
-    if (copy->ranges && !copy->stopped) {
-        r = copy->ranges;
-        copy->ranges = r->next;
-        copy->busy++;
-    }
-    pthread_mutex_unlock(&copy->mutex);
-    return r;
-}
-
-static void range_done(struct table_copy *copy)
-{
-    pthread_mutex_lock(&copy->mutex);
-    copy->busy--;
-    pthread_cond_broadcast(&copy->wake);
-    pthread_mutex_unlock(&copy->mutex);
-}
-
-static void give_up(struct table_copy *copy, int code, const char *reason)
-{
-    pthread_mutex_lock(&copy->mutex);
-    if (!copy->code) {
-        copy->code = code;
-        snprintf(copy->failure, sizeof(copy->failure), "%s", reason);
-    }
-    atomic_store(&copy->stopped, true);
-    pthread_cond_broadcast(&copy->wake);
-    pthread_mutex_unlock(&copy->mutex);
-}
-
-/* A split point as a bound: what it leaves out of the key is open. */
-static struct wr_key whole_key(struct arena *a, const struct wr_table_description *t,
-                               const struct wr_key_column *columns, size_t count)
-{
-    struct wr_key key = walk_bound(a, t, WR_INF_MIN);
-
-    for (size_t i = 0; i < count && i < key.count; i++)
-        ((struct wr_key_column *)key.columns)[i].value = columns[i].value;
-    return key;
-}
-
-/* Where the table is split for the workers: by stored size, else where its partitions meet. */
-static void find_split_keys(struct ctx *c, struct client *cl, const struct wr_table_description *t,
-                            struct wr_key **split_keys, size_t *count)
-{
-    struct wr_request request = {
-        .op = WR_OP_COMPUTE_SPLIT_POINTS,
-        .compute_split_points = {
-            .table = t->table, .split_size = 1, .has_unit = true, .unit_bytes = UNIT_BYTES}};
-    struct wr_reply reply;
-    bool plain = bytes_equal(t->layout, BYTES_LIT("plain"));
-    int code = client_exec(c, cl, &request, &reply);
-    size_t points = code ? 0 : reply.splits.point_count;
-    size_t splits = points || !plain ? 0 : t->split_count;
-
-    if (code)
-        ctx_clear(c); /* one range will do */
-    *split_keys = ARENA_ARRAY(&c->arena, struct wr_key, points + splits + 1);
-    for (size_t i = 0; i < points; i++)
-        (*split_keys)[i] =
-            whole_key(&c->arena, t, reply.splits.points[i].columns, reply.splits.points[i].count);
-    for (size_t i = 0; i < splits; i++) {
-        struct wr_key_column column = {t->key[0].name, t->splits[i]};
-
-        (*split_keys)[i] = whole_key(&c->arena, t, &column, 1);
-    }
-    *count = points + splits;
-}
-
-static void push_ranges(struct ctx *c, struct client *cl, struct table_copy *copy)
-{
-    struct wr_key end = walk_bound(&c->arena, copy->table, WR_INF_MAX), *split_keys;
-    struct wr_key start = walk_bound(&c->arena, copy->table, WR_INF_MIN);
-    size_t count;
-
-    find_split_keys(c, cl, copy->table, &split_keys, &count);
-    while (count--) { /* the first in key order is taken first */
-        range_push(copy, &split_keys[count], &end);
-        end = split_keys[count];
-    }
-    range_push(copy, &start, &end);
+    if (rate)
+        rate_take(rate, rate->units ? units : rows);
 }
 
 /* ---- writing ---- */
+
+static int64_t retry_ms(const struct table_copy *copy)
+{
+    return copy->retry_ms ? copy->retry_ms : CLIENT_RETRY_MS;
+}
 
 static size_t cell_bytes(const struct wr_cell *cell)
 {
@@ -164,11 +62,17 @@ static int exec_changes(struct ctx *c, struct copier *w, const struct wr_row_cha
     struct wr_request request = {.op = WR_OP_BATCH_WRITE_ROW,
                                  .batch_write_row = {.tables = &table, .table_count = 1}};
     struct wr_reply reply;
+    uint64_t units = 0;
 
+    if (!await_turn(w, w->copy->to_rate))
+        return fail(c, WR_E_BUSY, "the copy ends");
     TRY(client_exec(c, w->to, &request, &reply));
     if (reply.batch.table_count != 1 || reply.batch.tables[0].row_count != n)
         return fail(c, WR_E_INTERNAL, "the server answered for other rows than were sent");
     *results = reply.batch.tables[0].rows;
+    for (size_t i = 0; i < n; i++)
+        units += (uint64_t)(*results)[i].consumed.write;
+    take(w->copy->to_rate, n, units);
     return 0;
 }
 
@@ -193,7 +97,7 @@ static int retry_failed(struct ctx *c, struct wr_row_change *changes, size_t *n,
 /* Sends changes until each is acknowledged. */
 static int send_changes(struct ctx *c, struct copier *w, struct wr_row_change *changes, size_t n)
 {
-    int64_t give_up_ms = clock_mono_ms(c->clock) + CLIENT_RETRY_MS;
+    int64_t give_up_ms = clock_mono_ms(c->clock) + retry_ms(w->copy);
 
     for (unsigned tries = 1; n; tries++) {
         const struct wr_row_result *results;
@@ -209,7 +113,7 @@ static int send_changes(struct ctx *c, struct copier *w, struct wr_row_change *c
         TRY(code);
         TRY(retry_failed(c, changes, &left, results, &text));
         if (left < n)
-            give_up_ms = clock_mono_ms(c->clock) + CLIENT_RETRY_MS;
+            give_up_ms = clock_mono_ms(c->clock) + retry_ms(w->copy);
         else if (clock_mono_ms(c->clock) >= give_up_ms)
             return fail(c, WR_E_UNAVAILABLE, "%s", text);
         if (left)
@@ -278,30 +182,62 @@ static bool same_row(const struct wr_row *a, const struct wr_row *b)
     return true;
 }
 
-/* What the target has of these rows; rows that are not told of count as different. */
-static int find_same(struct ctx *c, struct copier *w, const struct wr_row *rows, size_t n,
-                     bool *same)
+/* A page of rows beside what stands there. */
+struct beside {
+    struct copier *copier;
+    const struct wr_row *rows;
+    size_t count;
+    struct place {
+        struct wr_key key;
+        size_t row;
+    } * places; /* of the rows, sorted by key */
+    bool *same;
+};
+
+static int delete_rows(struct ctx *c, struct copier *w, struct wr_row_change *deletes, size_t n)
 {
-    struct wr_key *keys = ARENA_ARRAY(&c->arena, struct wr_key, n);
-    struct wr_table_get table = {
-        .table = w->copy->table->table,
-        .keys = keys,
-        .key_count = n,
-        .read = {.max_versions = WALK_ALL_VERSIONS, .has_max_versions = true}};
-    struct wr_request request = {.op = WR_OP_BATCH_GET_ROW,
-                                 .batch_get_row = {.tables = &table, .table_count = 1}};
-    struct wr_reply reply;
-
-    for (size_t i = 0; i < n; i++)
-        keys[i] = rows[i].key;
-    TRY(client_exec(c, w->to, &request, &reply));
-    for (size_t i = 0; i < n; i++) {
-        const struct wr_table_result *t = reply.batch.tables;
-
-        same[i] = reply.batch.table_count == 1 && i < t->row_count && !t->rows[i].code &&
-                  !t->rows[i].next_token.len && same_row(&rows[i], &t->rows[i].row);
-    }
+    for (size_t at = 0; at < n; at += BATCH_ROWS)
+        TRY(send_changes(c, w, deletes + at, n - at < BATCH_ROWS ? n - at : BATCH_ROWS));
+    atomic_fetch_add(&w->copy->deleted, n);
     return 0;
+}
+
+static int compare_rows(struct ctx *c, void *arg, const struct wr_row *rows, size_t count)
+{
+    struct beside *b = arg;
+    struct wr_row_change *deletes = ARENA_ARRAY(&c->arena, struct wr_row_change, count);
+    size_t n = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct place *p =
+            bsearch(&rows[i].key, b->places, b->count, sizeof(*b->places), walk_compare_keys);
+
+        if (p)
+            b->same[p->row] = same_row(&b->rows[p->row], &rows[i]);
+        else
+            deletes[n++] = (struct wr_row_change){.type = WR_DELETE, .row = {.key = rows[i].key}};
+    }
+    take(b->copier->copy->to_rate, count, count);
+    return b->copier->copy->exact ? delete_rows(c, b->copier, deletes, n) : 0;
+}
+
+/* Which of the rows of a page, all that there are from `start` to `end`, stand there as they are
+ * here. */
+static int find_same(struct ctx *c, struct copier *w, const struct wr_key *start,
+                     const struct wr_key *end, const struct wr_row *rows, size_t count, bool *same)
+{
+    const struct wr_get_range range = {
+        .table = w->copy->table->table,
+        .start = *start,
+        .end = *end,
+        .read = {.max_versions = WALK_ALL_VERSIONS, .has_max_versions = true}};
+    struct beside b = {.copier = w, .rows = rows, .count = count, .same = same};
+
+    b.places = ARENA_ARRAY(&c->arena, struct place, count + 1);
+    for (size_t i = 0; i < count; i++)
+        b.places[i] = (struct place){rows[i].key, i};
+    qsort(b.places, count, sizeof(*b.places), walk_compare_keys);
+    return walk_range(c, w->to, &range, compare_rows, &b);
 }
 
 /* ---- single rows ---- */
@@ -367,8 +303,8 @@ int copy_keys(struct ctx *c, struct table_copy *copy, struct client *from, struc
 {
     struct copier w = {copy, from, to};
 
-    for (size_t at = 0; at < n; at += COMPARE_ROWS) {
-        size_t some = n - at < COMPARE_ROWS ? n - at : COMPARE_ROWS;
+    for (size_t at = 0; at < n; at += KEYS_MAX) {
+        size_t some = n - at < KEYS_MAX ? n - at : KEYS_MAX;
         struct ctx batch;
         int code;
 
@@ -384,16 +320,15 @@ int copy_keys(struct ctx *c, struct table_copy *copy, struct client *from, struc
 
 /* ---- pages ---- */
 
-static int write_some(struct ctx *c, struct copier *w, const struct wr_row *rows, size_t n)
+/* `same` NULL: none is. */
+static int write_some(struct ctx *c, struct copier *w, const struct wr_row *rows, size_t n,
+                      const bool *same)
 {
     struct wr_row_change *changes = ARENA_ARRAY(&c->arena, struct wr_row_change, n);
-    bool *same = ARENA_ARRAY(&c->arena, bool, n);
     size_t todo = 0;
 
-    if (w->copy->compare)
-        TRY(find_same(c, w, rows, n, same));
     for (size_t i = 0; i < n; i++)
-        if (!same[i])
+        if (!same || !same[i])
             changes[todo++] = change_of(&rows[i], WR_PUT, 0, rows[i].cell_count);
     atomic_fetch_add(&w->copy->written, todo);
     if (todo == 1 && n == 1)
@@ -401,34 +336,37 @@ static int write_some(struct ctx *c, struct copier *w, const struct wr_row *rows
     return send_changes(c, w, changes, todo);
 }
 
-static int write_page(struct ctx *c, struct copier *w, const struct wr_row *rows, size_t count)
+static int write_page(struct ctx *c, struct copier *w, const struct wr_row *rows, size_t count,
+                      const bool *same)
 {
-    size_t rows_max = w->copy->compare ? COMPARE_ROWS : BATCH_ROWS;
-
-    while (count && !atomic_load(&w->copy->stopped)) {
+    while (count && !atomic_load(&w->copy->ranges.stopped)) {
         size_t n = 1, size = row_bytes(rows);
         struct ctx batch;
         int code;
 
-        while (n < count && n < rows_max && rows[n - 1].cell_count <= PART_CELLS &&
+        while (n < count && n < BATCH_ROWS && rows[n - 1].cell_count <= PART_CELLS &&
                rows[n].cell_count <= PART_CELLS && size + row_bytes(&rows[n]) <= BATCH_BYTES)
             size += row_bytes(&rows[n++]);
         ctx_init(&batch, c->clock, NULL, NULL, 0);
-        code = write_some(&batch, w, rows, n);
+        code = write_some(&batch, w, rows, n, same);
         if (code)
             fail(c, code, "%s", batch.text);
         ctx_release(&batch);
         TRY(code);
-        atomic_fetch_add(&w->copy->progress->records, n);
-        atomic_fetch_add(&w->copy->progress->bytes, size);
+        if (w->copy->progress) {
+            atomic_fetch_add(&w->copy->progress->records, n);
+            atomic_fetch_add(&w->copy->progress->bytes, size);
+        }
         rows += n;
+        same = same ? same + n : NULL;
         count -= n;
     }
     return 0;
 }
 
-static int copy_page(struct ctx *c, struct copier *w, struct copy_range *r)
+static int copy_page(struct ctx *c, void *worker, const struct key_range *r)
 {
+    struct copier *w = worker;
     struct wr_request request = {
         .op = WR_OP_GET_RANGE,
         .get_range = {.table = w->copy->table->table,
@@ -437,81 +375,61 @@ static int copy_page(struct ctx *c, struct copier *w, struct copy_range *r)
                       .has_limit = true,
                       .limit = PAGE_ROWS,
                       .read = {.max_versions = WALK_ALL_VERSIONS, .has_max_versions = true}}};
+    const struct wr_range_result *page;
     struct wr_reply reply;
+    bool *same = NULL;
 
+    if (!await_turn(w, w->copy->from_rate))
+        return 0;
     TRY(walk_page(c, w->from, &request, &reply));
-    if (reply.range.next.count)
-        range_push(w->copy, &reply.range.next, &r->end);
-    return write_page(c, w, reply.range.rows, reply.range.row_count);
-}
-
-static int open_clients(struct ctx *c, struct copier *w)
-{
-    TRY(client_open(c, w->copy->from, &w->from));
-    TRY(client_open(c, w->copy->to, &w->to));
-    w->from->stop = w->to->stop = &w->copy->stopped;
-    w->to->repeatable = true;
-    return 0;
-}
-
-static void *copier_run(void *arg)
-{
-    struct copier w = {.copy = arg};
-    struct copy_range *r;
-    struct ctx c;
-
-    ctx_init(&c, w.copy->clock, NULL, NULL, 0);
-    if (open_clients(&c, &w))
-        give_up(w.copy, c.code, c.text);
-    ctx_release(&c);
-    while ((r = range_take(w.copy))) {
-        int code;
-
-        ctx_init(&c, w.copy->clock, NULL, NULL, 0);
-        code = copy_page(&c, &w, r);
-        if (code)
-            give_up(w.copy, code, c.text);
-        ctx_release(&c);
-        range_free(r);
-        range_done(w.copy);
+    page = &reply.range;
+    if (page->next.count)
+        key_ranges_put(&w->copy->ranges, &page->next, &r->end);
+    take(w->copy->from_rate, page->row_count, (uint64_t)page->consumed.read);
+    if (w->copy->compare) {
+        same = ARENA_ARRAY(&c->arena, bool, page->row_count + 1);
+        TRY(find_same(c, w, &r->start, page->next.count ? &page->next : &r->end, page->rows,
+                      page->row_count, same));
     }
-    client_close(w.from);
-    client_close(w.to);
-    return NULL;
+    return write_page(c, w, page->rows, page->row_count, same);
 }
 
 /* ---- all of it ---- */
 
-static void run_workers(struct table_copy *copy)
+static int copier_open(struct ctx *c, void *arg, void **worker)
 {
-    pthread_t *threads = mem_alloc(sizeof(*threads) * copy->worker_count);
-    size_t n = 0;
+    struct copier *w = mem_zalloc(sizeof(*w));
 
-    while (n < copy->worker_count && thread_start(&threads[n], "wr-copy", copier_run, copy))
-        n++;
-    if (n < copy->worker_count)
-        give_up(copy, WR_E_INTERNAL, "the system gives no more threads");
-    while (n)
-        pthread_join(threads[--n], NULL);
-    mem_free(threads);
+    *worker = w;
+    w->copy = arg;
+    TRY(client_open(c, w->copy->from, &w->from));
+    TRY(client_open(c, w->copy->to, &w->to));
+    w->from->stop = w->to->stop = &w->copy->ranges.stopped;
+    w->to->repeatable = true;
+    w->from->retry_ms = w->to->retry_ms = retry_ms(w->copy);
+    return 0;
+}
+
+static void copier_close(void *worker)
+{
+    struct copier *w = worker;
+
+    if (!w)
+        return;
+    client_close(w->from);
+    client_close(w->to);
+    mem_free(w);
 }
 
 int copy_rows(struct ctx *c, struct client *cl, struct table_copy *copy)
 {
-    int code;
+    const struct key_ranges_job job = {.name = "wr-copy",
+                                       .worker_count = copy->worker_count,
+                                       .arg = copy,
+                                       .open = copier_open,
+                                       .page = copy_page,
+                                       .close = copier_close};
 
-    pthread_mutex_init(&copy->mutex, NULL);
-    pthread_cond_init(&copy->wake, NULL);
-    push_ranges(c, cl, copy);
-    run_workers(copy);
-    while (copy->ranges) {
-        struct copy_range *r = copy->ranges;
-
-        copy->ranges = r->next;
-        range_free(r);
-    }
-    pthread_mutex_destroy(&copy->mutex);
-    pthread_cond_destroy(&copy->wake);
-    code = copy->code;
-    return code ? fail(c, code, "%.*s: %s", BYTES_FMT(copy->table->table), copy->failure) : 0;
+    key_ranges_begin(c, &copy->ranges, cl, copy->table);
+    return key_ranges_run(c, &copy->ranges, copy->table->table, &job);
 }

@@ -1,18 +1,15 @@
 /* copy.h: the rows of one table from one place to another, many pages at a time.
  *
- * Ranges of keys wait in a queue. A worker takes one, reads a page of it, puts what is left of the
- * range back for the others, and writes its page: so even a table that is one range is written by
- * all of them. Every row goes with all versions and their timestamps, as a put, which may be
- * repeated. */
+ * Many workers share its ranges (key_ranges.h). Every row goes with all versions and their
+ * timestamps, as a put, which may be repeated. */
 #ifndef CLI_TRANSFER_COPY_H
 #define CLI_TRANSFER_COPY_H
 
 #include "cli/console/progress.h"
-#include "client/client.h"
+#include "cli/transfer/key_ranges.h"
+#include "cli/transfer/rate.h"
 
 #define COPY_WORKERS_MAX 256
-
-struct copy_range;
 
 struct table_copy {
     /* Set by the caller, unchanged while workers run. */
@@ -21,17 +18,15 @@ struct table_copy {
     const struct wr_table_description *table;
     struct progress *progress;
     size_t worker_count;
-    bool compare; /* rows that stand there already as they are here are not written again */
+    /* What stands there already as it is here is not written again. */
+    bool compare;
+    bool exact;                       /* with compare: what stands there and not here is deleted */
+    int64_t retry_ms;                 /* how long a server may be gone; 0: CLIENT_RETRY_MS */
+    struct rate *from_rate, *to_rate; /* at each side; NULL: no limit */
 
     /* Shared. */
-    pthread_mutex_t mutex; /* over what follows */
-    pthread_cond_t wake;   /* a range came, or it is over */
-    struct copy_range *ranges;
-    size_t busy; /* workers that may still put a range back */
-    int code;    /* of the first failure; 0 */
-    char failure[512];
-    atomic_bool stopped;
-    atomic_ullong written; /* rows */
+    struct key_ranges ranges;
+    atomic_ullong written, deleted; /* rows */
 };
 
 /* Copies all rows; returns when they are acknowledged. `cl` is a client of `from`, used for the

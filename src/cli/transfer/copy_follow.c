@@ -1,5 +1,7 @@
 #include "cli/transfer/copy_follow.h"
 
+#include "cli/transfer/walk.h"
+
 #include <stdlib.h>
 
 /* A server refuses requests whose clock is 15 minutes from its own, so this long ago is before now
@@ -7,12 +9,10 @@
 #define MARGIN_US (20 * 60 * (int64_t)1000000)
 
 int copy_follow_open(struct ctx *c, struct client *from, struct client *to, bytes table,
-                     bool oldest, struct copy_follow *f)
+                     int64_t since_us, struct copy_follow *f)
 {
-    int64_t from_us = oldest ? 0 : clock_wall_us(c->clock) - MARGIN_US;
-
     *f = (struct copy_follow){.from = from, .to = to};
-    TRY(follow_open(c, from, table, from_us, &f->stream));
+    TRY(follow_open(c, from, table, since_us ? since_us - MARGIN_US : 0, &f->stream));
     return follow_settle(c, &f->stream);
 }
 
@@ -23,31 +23,15 @@ void copy_follow_release(struct copy_follow *f)
 
 /* ---- the rows of a page, each once ---- */
 
-/* Any order in which equal keys are neighbours. */
-static int compare_keys(const void *a, const void *b)
-{
-    const struct wr_key *x = a, *y = b;
-
-    for (size_t i = 0; i < x->count && i < y->count; i++) {
-        const struct wr_value *v = &x->columns[i].value, *w = &y->columns[i].value;
-        int order = v->type == WR_BIGINT ? (v->integer > w->integer) - (v->integer < w->integer)
-                                         : bytes_compare(v->bytes, w->bytes);
-
-        if (order)
-            return order;
-    }
-    return 0;
-}
-
 static size_t gather_keys(const struct wr_stream_records *r, struct wr_key *keys)
 {
     size_t n = 0;
 
     for (size_t i = 0; i < r->count; i++)
         keys[i] = r->records[i].row.key;
-    qsort(keys, r->count, sizeof(*keys), compare_keys);
+    qsort(keys, r->count, sizeof(*keys), walk_compare_keys);
     for (size_t i = 0; i < r->count; i++)
-        if (n == 0 || compare_keys(&keys[n - 1], &keys[i]) != 0)
+        if (n == 0 || walk_compare_keys(&keys[n - 1], &keys[i]) != 0)
             keys[n++] = keys[i];
     return n;
 }

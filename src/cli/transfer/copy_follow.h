@@ -20,10 +20,11 @@ struct copy_follow {
     bool current;      /* the last round has read to the end */
 };
 
-/* Takes the place in the stream of `table`: of now, or of the oldest record (`oldest`), for a copy
- * that goes on with what another one has left. Release it in any case. E_NOT_EXIST: no stream. */
+/* Takes the place in the stream of `table`: of all that was or is written since `since_us`, UTC by
+ * a clock as right as requests have to be; 0: of the oldest record, for a copy that goes on with
+ * what another one has left. Release it in any case. E_NOT_EXIST: no stream. */
 int copy_follow_open(struct ctx *c, struct client *from, struct client *to, bytes table,
-                     bool oldest, struct copy_follow *f);
+                     int64_t since_us, struct copy_follow *f);
 void copy_follow_release(struct copy_follow *f);
 
 /* Copies the rows that the next records name, some of each shard. */

@@ -15,6 +15,21 @@ struct wr_key walk_copy_key(struct arena *a, const struct wr_key *key)
     return (struct wr_key){columns, key->count};
 }
 
+int walk_compare_keys(const void *a, const void *b)
+{
+    const struct wr_key *x = a, *y = b;
+
+    for (size_t i = 0; i < x->count && i < y->count; i++) {
+        const struct wr_value *v = &x->columns[i].value, *w = &y->columns[i].value;
+        int order = v->type == WR_BIGINT ? (v->integer > w->integer) - (v->integer < w->integer)
+                                         : bytes_compare(v->bytes, w->bytes);
+
+        if (order)
+            return order;
+    }
+    return 0;
+}
+
 struct wr_key walk_bound(struct arena *a, const struct wr_table_description *t, enum wr_type type)
 {
     struct wr_key_column *columns = ARENA_ARRAY(a, struct wr_key_column, t->key_count);

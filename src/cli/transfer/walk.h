@@ -38,4 +38,8 @@ struct wr_key walk_bound(struct arena *a, const struct wr_table_description *t, 
 /* A copy in the arena; a page's keys die with the page. */
 struct wr_key walk_copy_key(struct arena *a, const struct wr_key *key);
 
+/* Of two struct wr_key of one table, for qsort() and bsearch(): any order in which equal keys are
+ * neighbours. */
+int walk_compare_keys(const void *a, const void *b);
+
 #endif

@@ -227,7 +227,7 @@ static void test_a_refused_row_ends_it(void **state)
     (void)state;
     wr_reply_free(must(&to, &request));
     assert_int_equal(run(false, &copy), WR_E_PARAMETER);
-    assert_non_null(strstr(copy.failure, "Invalid timestamp"));
+    assert_non_null(strstr(copy.ranges.failure, "Invalid timestamp"));
 }
 
 /* Only a copy may bring a number of its own. */
