@@ -1,5 +1,7 @@
 #include "search/order_walk.h"
 
+#include "search/segment/order_reader.h"
+
 #include <math.h>
 
 /* A step costs about so much more than a document that is looked at in its window. */
@@ -8,24 +10,28 @@
 struct walk {
     const struct order_walk *w;
     const struct segment *s;
-    const struct segment_column *col;
+    struct order_reader order;
     const struct sort *sort;
     uint32_t steps, steps_max;
     uint32_t first_doc; /* of those with the value `after` has: the first that is behind it */
-    uint32_t *found;
+    struct found {
+        uint32_t doc;
+        int64_t value;
+    } * found;
     size_t count, room;
     size_t passed; /* of `count`, at most: those that the page before may have had */
 };
 
-static bool fits(const struct order_walk *w, const struct segment_column *col)
+/* What does not take a look at the values. */
+static bool fits(const struct order_walk *w)
 {
     const struct sort *sort = w->top->sort;
     const struct sort_by *by = &sort->by[0];
 
+    if (!w->top->room || sort->by_key)
+        return false;
     if (sort->scores || by->type != WR_SORTER_FIELD || by->texts || by->as_real)
         return false;
-    if (col->value_count != col->stats.documents)
-        return false; /* some have several values */
     if (w->top->after && w->top->after[0].place != SORT_VALUE)
         return false;
     return w->query->test && (!w->filter || w->filter->test);
@@ -48,18 +54,18 @@ static bool matches(const struct walk *k, uint32_t doc)
            w->query->test(w->query, doc) && (!w->filter || w->filter->test(w->filter, doc));
 }
 
-static void keep(struct walk *k, uint32_t doc)
+static void keep(struct walk *k, uint32_t doc, int64_t value)
 {
     if (k->count == k->room) {
         size_t room = k->room ? k->room * 2 : 64;
-        uint32_t *found = arena_alloc(k->w->arena, room * sizeof(found[0]));
+        struct found *found = arena_alloc(&k->w->c->arena, room * sizeof(found[0]));
 
         if (k->count)
             memcpy(found, k->found, k->count * sizeof(found[0]));
         k->found = found;
         k->room = room;
     }
-    k->found[k->count++] = doc;
+    k->found[k->count++] = (struct found){doc, value};
 }
 
 /* Documents of one value, [from, to) of the order; their keys ascend, so with one sorter the first
@@ -67,103 +73,122 @@ static void keep(struct walk *k, uint32_t doc)
 static bool walk_run(struct walk *k, uint32_t from, uint32_t to)
 {
     const struct top *t = k->w->top;
-    int64_t value = k->col->order_values[from];
-    bool again = t->after && t->after[0].number == value;
+    int64_t value = order_reader_value(&k->order, from);
+    bool again = t->after && t->after[0].number == value, alone = k->sort->count == 1;
 
     for (uint32_t i = from; i < to; i++) {
-        uint32_t doc = k->col->order_docs[i];
+        uint32_t doc = order_reader_doc(&k->order, i);
 
-        if (k->sort->count == 1 && k->count == t->room)
+        if (alone && k->count == t->room)
             return true;
-        if (again && k->sort->count == 1 && (!k->sort->key_breaks || doc < k->first_doc))
+        if (again && alone && (!k->sort->key_breaks || doc < k->first_doc))
             continue;
-        if (++k->steps > k->steps_max)
+        if (++k->steps > k->steps_max || k->order.rc)
             return false;
         if (!matches(k, doc))
             continue;
-        keep(k, doc);
-        k->passed += again && k->sort->count > 1;
+        keep(k, doc, value);
+        k->passed += again && !alone;
     }
     return true;
 }
 
 /* The other end of the run of one value that begins, or ends, at `i`. */
-static uint32_t run_end(const struct segment_column *col, uint32_t i)
+static uint32_t run_end(struct order_reader *r, uint32_t i)
 {
-    int64_t value = col->order_values[i];
+    int64_t value = order_reader_value(r, i);
 
-    if (i + 1 == col->value_count || col->order_values[i + 1] != value)
+    if (i + 1 == r->count || order_reader_value(r, i + 1) != value)
         return i + 1;
-    return value == INT64_MAX ? col->value_count : column_order_find(col, value + 1);
+    return value == INT64_MAX ? r->count : order_reader_find(r, value + 1);
 }
 
-static uint32_t run_start(const struct segment_column *col, uint32_t i)
+static uint32_t run_start(struct order_reader *r, uint32_t i)
 {
-    int64_t value = col->order_values[i];
+    int64_t value = order_reader_value(r, i);
 
-    return !i || col->order_values[i - 1] != value ? i : column_order_find(col, value);
+    return !i || order_reader_value(r, i - 1) != value ? i : order_reader_find(r, value);
 }
 
-static bool full(const struct walk *k, int64_t next)
+static bool full(struct walk *k, uint32_t next)
 {
-    return k->count - k->passed >= k->w->top->room || top_ends_before(k->w->top, next);
+    return k->count - k->passed >= k->w->top->room ||
+           top_ends_before(k->w->top, order_reader_value(&k->order, next));
 }
 
-/* False: it takes too long. */
+/* False: it takes too long, or can't be read. */
 static bool walk_up(struct walk *k)
 {
     const struct top *t = k->w->top;
-    uint32_t i = t->after ? column_order_find(k->col, t->after[0].number) : 0, end;
+    uint32_t i = t->after ? order_reader_find(&k->order, t->after[0].number) : 0, end;
 
-    for (; i < k->col->value_count && !full(k, k->col->order_values[i]); i = end) {
-        end = run_end(k->col, i);
-        if (!walk_run(k, i, end))
+    for (; i < k->order.count && !k->order.rc && !full(k, i); i = end) {
+        end = run_end(&k->order, i);
+        if (k->order.rc || !walk_run(k, i, end))
             return false;
     }
-    return i < k->col->value_count || k->col->value_count == k->s->documents;
+    return !k->order.rc && (i < k->order.count || k->order.count == k->s->documents);
 }
 
 static bool walk_down(struct walk *k)
 {
     const struct top *t = k->w->top;
-    uint32_t i = k->col->value_count, start;
+    uint32_t i = k->order.count, start;
 
     if (t->after && t->after[0].number != INT64_MAX)
-        i = column_order_find(k->col, t->after[0].number + 1);
-    for (; i && !full(k, k->col->order_values[i - 1]); i = start) {
-        start = run_start(k->col, i - 1);
-        if (!walk_run(k, start, i))
+        i = order_reader_find(&k->order, t->after[0].number + 1);
+    for (; i && !k->order.rc && !full(k, i - 1); i = start) {
+        start = run_start(&k->order, i - 1);
+        if (k->order.rc || !walk_run(k, start, i))
             return false;
     }
-    return i || k->col->value_count == k->s->documents;
+    return !k->order.rc && (i || k->order.count == k->s->documents);
 }
 
-bool order_walk(const struct order_walk *w)
+static bool too_many(struct walk *k)
+{
+    const struct order_walk *w = k->w;
+    uint64_t estimate = w->query->estimate;
+
+    if (w->filter && w->filter->estimate < estimate)
+        estimate = w->filter->estimate;
+    k->steps_max = k->s->documents / STEP_COST + 256;
+    return (uint64_t)w->top->room * k->s->documents / (estimate + 1) > k->steps_max;
+}
+
+static bool walk(struct walk *k)
+{
+    const struct top *t = k->w->top;
+
+    if (t->after && t->after_key.ptr) {
+        k->first_doc = key_reader_find(t->keys, k->s, t->after_key);
+        k->first_doc += k->first_doc < k->s->documents &&
+                        bytes_equal(key_reader_get(t->keys, k->s, k->first_doc), t->after_key);
+    }
+    return k->sort->by[0].descending ? walk_down(k) : walk_up(k);
+}
+
+bool order_walk(const struct order_walk *w, int *rc)
 {
     const struct sort *sort = w->top->sort;
     struct walk k = {.w = w, .s = w->segment->segment, .sort = sort};
-    uint64_t estimate;
+    const struct segment_column *col;
+    bool walked;
 
-    if (!w->top->room || sort->by_key)
+    if (!fits(w))
         return false;
-    k.col = &k.s->columns[sort->by[0].field];
-    if (!fits(w, k.col) || !missing_last(k.s, k.col, &sort->by[0]))
+    col = &k.s->columns[sort->by[0].field];
+    if (!missing_last(k.s, col, &sort->by[0]) || too_many(&k))
         return false;
-    estimate = w->query->estimate;
-    if (w->filter && w->filter->estimate < estimate)
-        estimate = w->filter->estimate;
-    k.steps_max = k.s->documents / STEP_COST + 256;
-    if ((uint64_t)w->top->room * k.s->documents / (estimate + 1) > k.steps_max)
-        return false;
-    if (w->top->after && w->top->after_key.ptr) {
-        k.first_doc = key_reader_find(w->top->keys, k.s, w->top->after_key);
-        k.first_doc +=
-            k.first_doc < k.s->documents &&
-            bytes_equal(key_reader_get(w->top->keys, k.s, k.first_doc), w->top->after_key);
-    }
-    if (sort->by[0].descending ? !walk_down(&k) : !walk_up(&k))
-        return false;
-    for (size_t i = 0; i < k.count; i++)
-        top_add(w->top, k.s, k.found[i], NAN);
-    return true;
+    order_reader_begin(&k.order, w->c, k.s, sort->by[0].field);
+    /* Some may have several values. */
+    walked = k.order.count == col->stats.documents && walk(&k);
+    order_reader_end(&k.order);
+    *rc = k.order.rc;
+    for (size_t i = 0; walked && i < k.count; i++)
+        if (sort->count == 1)
+            top_add_number(w->top, k.s, k.found[i].doc, k.found[i].value);
+        else
+            top_add(w->top, k.s, k.found[i].doc, NAN);
+    return walked;
 }

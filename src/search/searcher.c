@@ -20,6 +20,8 @@ struct search {
     int64_t total;
     uint64_t asked[FIELD_WORDS]; /* since add_needs() */
     struct part_set needs;
+    struct part_set late; /* what windows need beside, and walks do not */
+    bool late_held;
     struct held_parts held;
     struct key_reader keys;
 };
@@ -118,11 +120,17 @@ static bool enough(const struct search *x, size_t taken)
     return !x->all && (!x->top.room || (x->sort.by_key && taken >= x->top.room + !!x->top.after));
 }
 
+/* Is all that is wanted the first hits by a field? */
+static bool may_walk(const struct search *x)
+{
+    return !x->all && !x->scores && !x->sort.by_key && x->sort.by[0].type == WR_SORTER_FIELD;
+}
+
 static bool walked(struct search *x, const struct view_segment *v, const struct node *root,
-                   const struct node *filter)
+                   const struct node *filter, int *rc)
 {
     struct order_walk w = {
-        .arena = &x->job->c->arena,
+        .c = x->job->c,
         .segment = v,
         .query = root,
         .filter = filter,
@@ -130,13 +138,7 @@ static bool walked(struct search *x, const struct view_segment *v, const struct 
         .top = &x->top,
     };
 
-    if (x->all || x->scores || x->sort.by_key || x->sort.by[0].type != WR_SORTER_FIELD)
-        return false;
-    /* All values with their documents are more than the values alone, which the windows take. */
-    if (!parts_hold_there(x->job->c, v->segment, part_of_field(x->sort.by[0].field, PART_TERMS),
-                          &x->held))
-        return false;
-    return order_walk(&w);
+    return may_walk(x) && order_walk(&w, rc);
 }
 
 static int run_windows(struct search *x, const struct view_segment *v, struct node *root,
@@ -203,14 +205,17 @@ static bool stepped(struct search *x, const struct view_segment *v, struct node 
 static int run_held(struct search *x, const struct view_segment *v)
 {
     struct node *root, *filter = NULL;
+    int rc = E_OK;
 
     x->query.segment = v->segment;
-    x->query.clauses = 0;
+    x->query.clauses = x->query.words = 0;
     TRY(node_compile(&x->query, x->s->query, x->scores, &root));
     if (x->s->filter)
         TRY(node_compile(&x->query, x->s->filter, false, &filter));
-    if (walked(x, v, root, filter) || stepped(x, v, root, filter))
-        return E_OK;
+    if (walked(x, v, root, filter, &rc) || rc || stepped(x, v, root, filter))
+        return rc;
+    TRY(parts_hold(x->job->c, v->segment, &x->late));
+    x->late_held = true;
     x->collect.expected =
         filter && filter->estimate < root->estimate ? filter->estimate : root->estimate;
     TRY(collectors_segment(&x->collectors, v->segment));
@@ -230,6 +235,9 @@ static int run_segment(struct search *x, const struct view_segment *v)
     if (!rc)
         rc = x->keys.rc;
     held_drop(v->segment, &x->held);
+    if (x->late_held)
+        parts_drop(v->segment, &x->late);
+    x->late_held = false;
     parts_drop(v->segment, &x->needs);
     return rc;
 }
@@ -248,8 +256,8 @@ static const struct search_job *note_fields(struct search *x, const struct searc
 }
 
 /* What is needed of the fields that have been asked for since the last time. A query holds what
- * else it needs as it finds it: the documents of its terms. */
-static void add_needs(struct search *x, bool by_query)
+ * else it needs as it finds it: blocks of the dictionary, and the documents of its terms. */
+static void add_needs(struct search *x, struct part_set *needs, bool by_query)
 {
     const struct search_schema *schema = x->job->schema;
 
@@ -259,9 +267,9 @@ static void add_needs(struct search *x, bool by_query)
         if (!(x->asked[f / 64] >> f % 64 & 1))
             continue;
         if (kind != FIELD_ORDINAL || !by_query)
-            part_set_add(&x->needs, part_of_field(f, PART_VALUES));
-        if (kind != FIELD_NUMBER || by_query)
-            part_set_add(&x->needs, part_of_field(f, PART_TERMS));
+            part_set_add(needs, part_of_field(f, PART_VALUES));
+        if (kind != FIELD_NUMBER && !by_query)
+            part_set_add(needs, part_of_field(f, PART_TERMS));
     }
     memset(x->asked, 0, sizeof(x->asked));
 }
@@ -278,7 +286,11 @@ static bool sorts_by_key(const struct sort *sort)
 /* All that is asked for has been checked, and so looked for. */
 static void set_needs(struct search *x)
 {
-    add_needs(x, false);
+    add_needs(x, &x->needs, false);
+    if (may_walk(x) && x->sort.count == 1)
+        part_set_take(&x->late, &x->needs);
+    else
+        part_set_join(&x->needs, &x->late);
     x->keys =
         (struct key_reader){.c = x->job->c, .whole = x->collect.rows || sorts_by_key(&x->sort)};
     x->top.keys = &x->keys;
@@ -294,11 +306,11 @@ static int check(struct search *x)
 {
     struct node *node;
 
-    add_needs(x, false);
+    add_needs(x, &x->late, false); /* of the order */
     TRY(node_compile(&x->query, x->s->query, x->scores, &node));
     if (x->s->filter)
         TRY(node_compile(&x->query, x->s->filter, false, &node));
-    add_needs(x, true);
+    add_needs(x, &x->needs, true);
     if (x->s->collapse.ptr)
         return fail(x->job->c, E_PARAMETER, "Collapse is not supported by this server yet.");
     if (x->s->highlight.given && x->s->highlight.count)

@@ -62,23 +62,65 @@ static int find_field(struct about *a)
     return E_OK;
 }
 
+/* Terms between two others, or that begin with one. */
+struct span {
+    bool has_from, has_to, include_from, include_to;
+    bytes from, to;
+    bool prefix; /* `from` is one */
+    bool one;    /* just `from` */
+};
+
+static int find_span(struct term_reader *r, const struct span *s, uint32_t *first, uint32_t *end)
+{
+    bool is = false;
+
+    *first = 0;
+    *end = r->count;
+    if (s->has_from) {
+        TRY(term_reader_find(r, s->from, first, &is));
+        if (s->one) {
+            *end = *first + is;
+            return E_OK;
+        }
+        *first += is && !s->include_from;
+    }
+    if (s->prefix)
+        return term_reader_behind(r, s->from, end);
+    if (s->has_to) {
+        TRY(term_reader_find(r, s->to, end, &is));
+        *end += is && s->include_to;
+    }
+    return E_OK;
+}
+
+static int span_node(struct about *a, const struct span *s, struct node **out)
+{
+    struct term_reader r;
+    uint32_t first, end;
+    int rc = term_reader_begin(&r, a->q->c, a->q->segment, a->at);
+
+    if (!rc)
+        rc = find_span(&r, s, &first, &end);
+    if (!rc)
+        rc = node_terms(a->q, &r, first, end, a->weight, out);
+    term_reader_end(&r);
+    return rc;
+}
+
 /* A term as the field has it; IP's networks are a range of terms. */
 static int term_node(struct about *a, const struct wr_value *term, struct node **out)
 {
     struct query *q = a->q;
     struct document_value v;
     uint8_t low[16], high[16];
-    uint32_t first, end;
+    struct span span = {.has_from = true, .include_from = true};
 
     if (a->field->type == WR_FIELD_IP && term->type == WR_VARCHAR &&
         ip_range_of_cidr(term->bytes, low, high)) {
-        if (!a->col)
-            return E_OK;
-        first = column_find(a->col, bytes_of(low, 16));
-        end = column_find(a->col, bytes_of(high, 16));
-        if (end < a->col->term_count && bytes_equal(column_term(a->col, end), bytes_of(high, 16)))
-            end++;
-        return node_terms(q, a->col, first, end, a->weight, out);
+        span.from = bytes_of(low, 16);
+        span.to = bytes_of(high, 16);
+        span.has_to = span.include_to = true;
+        return a->col ? span_node(a, &span, out) : E_OK;
     }
     if (!document_convert(&q->c->arena, a->field, term, &v))
         return fail(q->c, E_PARAMETER, UNFIT);
@@ -87,17 +129,26 @@ static int term_node(struct about *a, const struct wr_value *term, struct node *
     if (!a->col)
         return E_OK;
     if (a->field->kind == FIELD_NUMBER)
-        return node_numbers(q, a->col, v.number, v.number, a->weight, out);
-    first = column_find(a->col, v.text);
-    end = first < a->col->term_count && bytes_equal(column_term(a->col, first), v.text) ? first + 1
-                                                                                        : first;
-    return node_terms(q, a->col, first, end, a->weight, out);
+        return node_numbers(q, a->at, v.number, v.number, a->weight, out);
+    span.from = v.text;
+    span.one = true;
+    return span_node(a, &span, out);
 }
 
 static int count_clauses(struct query *q, size_t count)
 {
     if (count > QUERY_CLAUSES_MAX || (q->clauses += (uint32_t)count) > QUERY_CLAUSES_MAX)
         return fail(q->c, E_PARAMETER, "A search query has at most %d clauses.", QUERY_CLAUSES_MAX);
+    return E_OK;
+}
+
+static int count_words(struct query *q, size_t count)
+{
+    q->words += (uint32_t)count;
+    if (q->words > QUERY_WORDS_MAX)
+        return fail(q->c, E_PARAMETER,
+                    "A search query has at most %d terms and words of matches together.",
+                    QUERY_WORDS_MAX);
     return E_OK;
 }
 
@@ -109,6 +160,7 @@ static int terms_node(struct about *a, struct node **out)
     if (t->count > 1024)
         return fail(a->q->c, E_PARAMETER, "A terms query has at most 1024 terms, not %zu.",
                     t->count);
+    TRY(count_words(a->q, t->count));
     a->scores = false;
     parts.should = ARENA_ARRAY(&a->q->c->arena, struct node *, t->count);
     for (size_t i = 0; i < t->count; i++) {
@@ -167,35 +219,26 @@ static int range_numbers(struct about *a, struct node **out)
         *out = node_none(a->q);
         return E_OK;
     }
-    return node_numbers(a->q, a->col, from.number, to.number, a->weight, out);
+    return node_numbers(a->q, a->at, from.number, to.number, a->weight, out);
 }
 
 static int range_terms(struct about *a, struct node **out)
 {
     const struct wr_range_bounds *r = &a->condition->range;
-    struct document_value from = {0}, to = {0};
-    uint32_t first = 0, end = 0;
+    struct span span = {.include_from = r->include_from, .include_to = r->include_to};
+    struct document_value v;
 
-    if (r->from.type != WR_NULL)
-        TRY(convert(a, &r->from, &from));
-    if (r->to.type != WR_NULL)
-        TRY(convert(a, &r->to, &to));
-    if (!a->col)
-        return E_OK;
     if (r->from.type != WR_NULL) {
-        first = column_find(a->col, from.text);
-        if (!r->include_from && first < a->col->term_count &&
-            bytes_equal(column_term(a->col, first), from.text))
-            first++;
+        TRY(convert(a, &r->from, &v));
+        span.from = v.text;
+        span.has_from = true;
     }
-    end = a->col->term_count;
     if (r->to.type != WR_NULL) {
-        end = column_find(a->col, to.text);
-        if (r->include_to && end < a->col->term_count &&
-            bytes_equal(column_term(a->col, end), to.text))
-            end++;
+        TRY(convert(a, &r->to, &v));
+        span.to = v.text;
+        span.has_to = true;
     }
-    return node_terms(a->q, a->col, first, end, a->weight, out);
+    return a->col ? span_node(a, &span, out) : E_OK;
 }
 
 static int range_node(struct about *a, struct node **out)
@@ -214,34 +257,16 @@ static int need_terms(struct about *a)
     return E_OK;
 }
 
-/* The first term behind all that begin with the prefix. */
-static uint32_t prefix_end(const struct segment_column *col, bytes prefix, uint32_t first)
-{
-    uint32_t low = first, high = col->term_count;
-
-    while (low < high) {
-        uint32_t mid = low + (high - low) / 2;
-
-        if (bytes_starts(column_term(col, mid), prefix))
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low;
-}
-
 static int prefix_node(struct about *a, struct node **out)
 {
     bytes prefix = a->condition->pattern;
-    uint32_t first;
+    struct span span = {
+        .has_from = true, .from = prefix, .include_from = true, .prefix = prefix.len != 0};
 
     TRY(need_terms(a));
     if (prefix.len > PREFIX_BYTES_MAX)
         return fail(a->q->c, E_PARAMETER, "A prefix is at most %d bytes.", PREFIX_BYTES_MAX);
-    if (!a->col)
-        return E_OK;
-    first = column_find(a->col, prefix);
-    return node_terms(a->q, a->col, first, prefix_end(a->col, prefix, first), a->weight, out);
+    return a->col ? span_node(a, &span, out) : E_OK;
 }
 
 static bool past_deadline(const struct ctx *c)
@@ -249,29 +274,58 @@ static bool past_deadline(const struct ctx *c)
     return c->deadline_ms && clock_mono_ms(c->clock) > c->deadline_ms;
 }
 
+struct pattern {
+    bytes text;
+    bool suffix;
+};
+
+static bool term_matches(const struct pattern *p, bytes term)
+{
+    if (!p->suffix)
+        return pattern_matches(p->text, term);
+    return term.len >= p->text.len &&
+           bytes_equal(bytes_skip(term, term.len - p->text.len), p->text);
+}
+
+/* All terms that it may be, chunk after chunk. */
+static int add_matching(struct about *a, const struct pattern *p, struct term_adder *add)
+{
+    bytes prefix = p->suffix ? BYTES_NONE : pattern_prefix(p->text);
+    struct span span = {.has_from = prefix.len != 0,
+                        .from = prefix,
+                        .include_from = true,
+                        .prefix = prefix.len != 0};
+    uint32_t first, from;
+
+    TRY(find_span(add->terms, &span, &first, &add->end));
+    for (uint32_t to; first < add->end; first = to) {
+        to = first / TERMS_CHUNK * TERMS_CHUNK + TERMS_CHUNK;
+        to = to < add->end ? to : add->end;
+        TRY(term_reader_texts(add->terms, first, to));
+        for (from = first; from < to; from++)
+            if (term_matches(p, term_reader_text(add->terms, from)))
+                TRY(bitmap_add_term(add, from));
+        if (past_deadline(a->q->c))
+            return fail(a->q->c, E_BUSY, "The search query took too long.");
+    }
+    return E_OK;
+}
+
 static int matching_terms(struct about *a, bytes pattern, bool suffix, struct node **out)
 {
-    bytes prefix = suffix ? BYTES_NONE : pattern_prefix(pattern);
-    uint32_t first;
-    struct term_adder add = {.q = a->q, .col = a->col};
-    int rc = E_OK;
+    struct pattern p = {pattern, suffix};
+    struct term_reader r;
+    struct term_adder add = {.q = a->q, .terms = &r, .text = a->field->kind == FIELD_TEXT};
+    int rc;
 
     if (!a->col)
         return E_OK;
-    first = column_find(a->col, prefix);
-    add.end = prefix_end(a->col, prefix, first);
     TRY(node_bitmap(a->q, a->weight, out, &add.bits));
-    for (uint32_t i = first; i < add.end && !rc; i++) {
-        bytes term = column_term(a->col, i);
-
-        if (suffix ? term.len >= pattern.len &&
-                         bytes_equal(bytes_skip(term, term.len - pattern.len), pattern)
-                   : pattern_matches(pattern, term))
-            rc = bitmap_add_term(&add, i);
-        if (!rc && i % 65536 == 65535 && past_deadline(a->q->c))
-            rc = fail(a->q->c, E_BUSY, "The search query took too long.");
-    }
+    rc = term_reader_begin(&r, a->q->c, a->q->segment, a->at);
+    if (!rc)
+        rc = add_matching(a, &p, &add);
     bitmap_add_end(&add);
+    term_reader_end(&r);
     return rc;
 }
 
@@ -357,6 +411,7 @@ static int match_node(struct about *a, struct node **out)
     if (a->field->kind != FIELD_TEXT)
         return match_term(a, out);
     TRY(cut(a, false, &t));
+    TRY(count_words(a->q, t->count));
     TRY(minimum_match(a->q->c, &m->minimum, (int64_t)t->count, 1, &minimum));
     if (!t->count) {
         *out = node_none(a->q);
@@ -387,6 +442,7 @@ static int phrase_node(struct about *a, struct node **out)
     if (a->field->kind != FIELD_TEXT)
         return match_term(a, out);
     TRY(cut(a, true, &t));
+    TRY(count_words(a->q, t->count));
     if (!t->count) {
         *out = node_none(a->q);
         return E_OK;

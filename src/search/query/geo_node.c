@@ -1,6 +1,7 @@
 #include "search/field/document.h"
 #include "search/field/geo.h"
 #include "search/query/node.h"
+#include "search/segment/order_reader.h"
 
 #include <math.h>
 
@@ -73,25 +74,41 @@ static int make_polygon(struct query *q, struct shape *s)
     return E_OK;
 }
 
+/* By latitude those that may fit lie together in the order of values. */
+static int mark_points(struct query *q, size_t field, const struct shape *s, uint64_t *bits)
+{
+    int64_t top = (int64_t)((uint64_t)(uint32_t)s->box.top << 32 | UINT32_MAX);
+    struct order_reader r;
+    uint32_t i;
+
+    order_reader_begin(&r, q->c, q->segment, field);
+    i = order_reader_find(&r, (int64_t)((uint64_t)(uint32_t)s->box.bottom << 32));
+    for (; i < r.count && !r.rc; i++) {
+        int64_t value = order_reader_value(&r, i);
+
+        if (value > top)
+            break;
+        if (shape_has(s, document_unpack_point(value))) {
+            uint32_t doc = order_reader_doc(&r, i);
+
+            bits[doc / 64] |= 1ull << doc % 64;
+        }
+    }
+    order_reader_end(&r);
+    return r.rc;
+}
+
 int node_geo(struct query *q, size_t field, const struct wr_search_condition *condition,
              struct node **out)
 {
     struct shape s = {.condition = condition};
-    const struct segment_column *col;
     uint64_t *bits;
-    int64_t top;
 
     TRY(condition->type == WR_SEARCH_GEO_BOX        ? make_box(q, &s)
         : condition->type == WR_SEARCH_GEO_DISTANCE ? make_circle(q, &s)
                                                     : make_polygon(q, &s));
     if (!q->segment)
         return E_OK;
-    col = &q->segment->columns[field];
     TRY(node_bitmap(q, (float)condition->weight, out, &bits));
-    top = (int64_t)((uint64_t)(uint32_t)s.box.top << 32 | UINT32_MAX);
-    for (uint32_t i = column_order_find(col, (int64_t)((uint64_t)(uint32_t)s.box.bottom << 32));
-         i < col->value_count && col->order_values[i] <= top; i++)
-        if (shape_has(&s, document_unpack_point(col->order_values[i])))
-            bits[col->order_docs[i] / 64] |= 1ull << col->order_docs[i] % 64;
-    return E_OK;
+    return mark_points(q, field, &s, bits);
 }

@@ -1,4 +1,5 @@
 #include "search/query/node.h"
+#include "search/segment/order_reader.h"
 #include "search/segment/posting.h"
 
 /* One struct for all leaves: what a window function does not need, it leaves. */
@@ -104,55 +105,62 @@ int node_bitmap(struct query *q, float score, struct node **out, uint64_t **bits
 }
 
 /* TEXT has no bits. */
-static bool term_dense(const struct segment_column *col, uint32_t term, uint32_t documents)
+static bool is_text(const struct query *q, size_t field)
 {
-    return !col->position_at && posts_dense(col->term_docs[term], documents);
+    return q->schema->fields[field].kind == FIELD_TEXT;
 }
 
-/* Where the documents of a term end, in posts. */
-static uint64_t posts_end(const struct segment_column *col, uint32_t term, uint32_t documents)
+/* How much of posts the documents of a term take. */
+static uint64_t posts_size(bool text, uint32_t count, uint32_t documents)
 {
-    return col->post_at[term] +
-           (term_dense(col, term, documents) ? dead_words(documents) * 2 : col->term_docs[term]);
+    return !text && posts_dense(count, documents) ? dead_words(documents) * 2 : count;
 }
 
-static int read_posts(struct query *q, const struct segment_column *col, uint64_t from, uint64_t to,
+static int read_posts(struct query *q, size_t field, uint64_t from, uint64_t to,
                       struct held_parts *held, const uint32_t **out)
 {
     const void *posts;
 
-    TRY(parts_slice(q->c, q->segment, SECTION_POSTS, (size_t)(col - q->segment->columns), from * 4,
-                    to * 4, held, &posts));
+    TRY(parts_slice(q->c, q->segment, SECTION_POSTS, field, from * 4, to * 4, held, &posts));
     *out = posts;
     return E_OK;
+}
+
+/* Where the documents of a term end, in posts. */
+static uint64_t posts_end(const struct term_adder *a, uint32_t term)
+{
+    return term_reader_post_at(a->terms, term) +
+           posts_size(a->text, term_reader_docs(a->terms, term), a->q->segment->documents);
 }
 
 /* Of several terms the documents are read together, where they lie close. */
 static int read_ahead(struct term_adder *a, uint32_t term)
 {
     static const uint64_t posts_max = 16384;
-    uint32_t documents = a->q->segment->documents, end = term + 1;
-    uint64_t from = a->col->post_at[term];
+    uint32_t end = term + 1, known = term / TERMS_CHUNK * TERMS_CHUNK + TERMS_CHUNK;
+    uint64_t from;
 
+    known = known < a->end ? known : a->end;
     held_drop(a->q->segment, &a->held);
-    while (end < a->end && posts_end(a->col, end, documents) - from <= posts_max)
+    TRY(term_reader_posts(a->terms, term, known));
+    from = term_reader_post_at(a->terms, term);
+    while (end < known && posts_end(a, end) - from <= posts_max)
         end++;
     a->read_at = from;
     a->read_end = end;
-    return read_posts(a->q, a->col, from, posts_end(a->col, end - 1, documents), &a->held,
-                      &a->read);
+    return read_posts(a->q, a->terms->field, from, posts_end(a, end - 1), &a->held, &a->read);
 }
 
 int bitmap_add_term(struct term_adder *a, uint32_t term)
 {
-    const struct segment_column *col = a->col;
-    uint32_t count = col->term_docs[term], documents = a->q->segment->documents;
+    uint32_t count, documents = a->q->segment->documents;
     const uint32_t *posts;
 
     if (term >= a->read_end)
         TRY(read_ahead(a, term));
-    posts = a->read + (col->post_at[term] - a->read_at);
-    if (term_dense(col, term, documents)) {
+    count = term_reader_docs(a->terms, term);
+    posts = a->read + (term_reader_post_at(a->terms, term) - a->read_at);
+    if (!a->text && posts_dense(count, documents)) {
         const uint64_t *from = (const uint64_t *)(const void *)posts;
 
         for (size_t i = 0; i < dead_words(documents); i++)
@@ -193,15 +201,20 @@ static bool test_docs(const struct node *n, uint32_t doc)
     return postings_have(l->docs, l->count, doc);
 }
 
-static int one_term(struct query *q, const struct segment_column *col, uint32_t term, float score,
+static int one_term(struct query *q, struct term_reader *r, uint32_t term, float score,
                     struct node **out)
 {
-    uint32_t count = col->term_docs[term], documents = q->segment->documents;
+    uint32_t count, documents = q->segment->documents;
+    bool text = is_text(q, r->field);
     const uint32_t *posts;
     struct leaf *l;
+    uint64_t from;
 
-    TRY(read_posts(q, col, col->post_at[term], posts_end(col, term, documents), q->held, &posts));
-    if (term_dense(col, term, documents)) {
+    TRY(term_reader_posts(r, term, term + 1));
+    count = term_reader_docs(r, term);
+    from = term_reader_post_at(r, term);
+    TRY(read_posts(q, r->field, from, from + posts_size(text, count, documents), q->held, &posts));
+    if (!text && posts_dense(count, documents)) {
         l = leaf_new(q, window_bits, count, score);
         l->bits = (const uint64_t *)(const void *)posts;
         l->node.test = test_bits;
@@ -215,10 +228,10 @@ static int one_term(struct query *q, const struct segment_column *col, uint32_t 
     return E_OK;
 }
 
-int node_terms(struct query *q, const struct segment_column *col, uint32_t first, uint32_t end,
-               float score, struct node **out)
+int node_terms(struct query *q, struct term_reader *r, uint32_t first, uint32_t end, float score,
+               struct node **out)
 {
-    struct term_adder a = {.q = q, .col = col, .end = end};
+    struct term_adder a = {.q = q, .terms = r, .text = is_text(q, r->field), .end = end};
     int rc = E_OK;
 
     if (first >= end) {
@@ -226,7 +239,7 @@ int node_terms(struct query *q, const struct segment_column *col, uint32_t first
         return E_OK;
     }
     if (end - first == 1)
-        return one_term(q, col, first, score, out);
+        return one_term(q, r, first, score, out);
     TRY(node_bitmap(q, score, out, &a.bits));
     for (uint32_t i = first; i < end && !rc; i++)
         rc = bitmap_add_term(&a, i);
@@ -290,29 +303,56 @@ static void window_few_numbers(struct node *n, uint32_t base, uint64_t *bits, fl
 
     if (!l->filled) {
         memset(l->room, 0, dead_words(l->segment->documents) * 8);
-        for (uint32_t i = l->at; i < l->count; i++)
-            l->room[l->col->order_docs[i] / 64] |= 1ull << l->col->order_docs[i] % 64;
+        for (uint32_t i = 0; i < l->count; i++)
+            l->room[l->docs[i] / 64] |= 1ull << l->docs[i] % 64;
         l->filled = true;
     }
     window_bits(n, base, bits, scores);
 }
 
-int node_numbers(struct query *q, const struct segment_column *col, int64_t low, int64_t high,
-                 float score, struct node **out)
+/* Where [low, high] lies in the order of values. */
+static int find_numbers(struct query *q, size_t field, int64_t low, int64_t high, uint32_t *first,
+                        uint32_t *end)
 {
+    struct order_reader r;
+
+    order_reader_begin(&r, q->c, q->segment, field);
+    *first = order_reader_find(&r, low);
+    *end = high == INT64_MAX ? r.count : order_reader_find(&r, high + 1);
+    order_reader_end(&r);
+    return r.rc;
+}
+
+/* What few documents need beside: their places in the order, and a bit for each document. */
+static int make_few(struct query *q, struct leaf *l, size_t field, uint32_t first, uint32_t end)
+{
+    const void *docs;
+
+    TRY(parts_slice(q->c, q->segment, SECTION_ORDER_DOCS, field, first * 4ull, end * 4ull, q->held,
+                    &docs));
+    l->room = arena_try_alloc(&q->c->arena, dead_words(q->segment->documents) * 8 + 8);
+    if (!l->room)
+        return fail(q->c, E_MEMORY, "A search query takes more memory than a request may.");
+    l->bits = l->room;
+    l->docs = docs;
+    l->count = end - first;
+    l->node.window = window_few_numbers;
+    return E_OK;
+}
+
+int node_numbers(struct query *q, size_t field, int64_t low, int64_t high, float score,
+                 struct node **out)
+{
+    const struct segment_column *col = &q->segment->columns[field];
     uint32_t first, end;
     struct leaf *l;
 
-    if (low > high) {
-        *out = node_none(q);
+    *out = node_none(q);
+    if (low > high)
         return E_OK;
-    }
-    first = column_order_find(col, low);
-    end = high == INT64_MAX ? col->value_count : column_order_find(col, high + 1);
-    if (first == end) {
-        *out = node_none(q);
+    TRY(find_numbers(q, field, low, high, &first, &end));
+    if (first >= end)
         return E_OK;
-    }
     l = leaf_new(q, col->offsets ? window_numbers : window_numbers_dense, end - first, score);
     l->col = col;
     l->low = low;
@@ -321,14 +361,7 @@ int node_numbers(struct query *q, const struct segment_column *col, int64_t low,
     *out = &l->node;
     if (end - first > q->segment->documents / 8)
         return E_OK;
-    l->room = arena_try_alloc(&q->c->arena, dead_words(q->segment->documents) * 8 + 8);
-    if (!l->room)
-        return fail(q->c, E_MEMORY, "A search query takes more memory than a request may.");
-    l->bits = l->room;
-    l->at = first;
-    l->count = end;
-    l->node.window = window_few_numbers;
-    return E_OK;
+    return make_few(q, l, field, first, end);
 }
 
 static void window_offsets(struct node *n, uint32_t base, uint64_t *bits, float *scores)

@@ -3,6 +3,7 @@
 #define SEARCH_QUERY_NODE_H
 
 #include "search/query/window.h"
+#include "search/segment/term_reader.h"
 #include "search/segment/view.h"
 
 struct node {
@@ -28,6 +29,7 @@ struct query {
     const struct view *view;       /* statistics are over all of it */
     const struct segment *segment; /* NULL: the query is only checked */
     uint32_t clauses;              /* so far */
+    uint32_t words;                /* so far, terms and words of matches */
     uint32_t depth;
     int64_t now_ms;
     int64_t expired_ms; /* documents whose stamp is below are not there */
@@ -36,11 +38,12 @@ struct query {
     /* What of a segment has to be held while the query looks at it: of `segment` it is. NULL: all
      * segments are in memory. */
     const struct part_set *needs;
-    struct held_parts *held;  /* what is held beside, of `segment`: who sets that drops them */
-    struct found_term *terms; /* what text_idf() has counted */
+    struct held_parts *held;   /* what is held beside, of `segment`: who sets that drops them */
+    struct found_term **terms; /* of TEXT that have been looked for in all segments */
 };
 
 #define QUERY_CLAUSES_MAX 4096
+#define QUERY_WORDS_MAX 16384
 #define QUERY_DEPTH_MAX 32
 #define QUERY_EXPANSION_MAX (1 << 20) /* documents and terms that one clause may list in memory */
 
@@ -53,12 +56,13 @@ int node_compile(struct query *q, const struct wr_search_condition *condition, b
 
 struct node *node_all(struct query *q, float score);
 struct node *node_none(struct query *q);
-/* Documents that have one of the terms [first, end) of a field of ordinals or of TEXT. */
-int node_terms(struct query *q, const struct segment_column *col, uint32_t first, uint32_t end,
-               float score, struct node **out);
+/* Documents that have one of the terms [first, end) of a field of ordinals or of TEXT; the reader
+ * is not needed afterwards. */
+int node_terms(struct query *q, struct term_reader *r, uint32_t first, uint32_t end, float score,
+               struct node **out);
 /* Documents of which a value of a number lies in [low, high]. */
-int node_numbers(struct query *q, const struct segment_column *col, int64_t low, int64_t high,
-                 float score, struct node **out);
+int node_numbers(struct query *q, size_t field, int64_t low, int64_t high, float score,
+                 struct node **out);
 /* Documents that have a value. */
 int node_exists(struct query *q, const struct segment_column *col, enum field_kind kind,
                 float score, struct node **out);
@@ -67,7 +71,8 @@ int node_bitmap(struct query *q, float score, struct node **out, uint64_t **bits
 /* Adds the documents of terms [.., end), one term after the other, ascending. */
 struct term_adder {
     struct query *q;
-    const struct segment_column *col;
+    struct term_reader *terms;
+    bool text;
     uint64_t *bits;
     uint32_t end;
     uint32_t read_end;    /* the documents of the terms below are in memory */
@@ -75,6 +80,7 @@ struct term_adder {
     uint64_t read_at;
     struct held_parts held; /* to be dropped at the end */
 };
+#define TERMS_CHUNK 8192 /* of a dictionary, so many are in memory at a time */
 int bitmap_add_term(struct term_adder *a, uint32_t term);
 void bitmap_add_end(struct term_adder *a);
 
@@ -85,10 +91,6 @@ struct text_stats {
     double documents, average_length;
 };
 struct text_stats text_stats_of(const struct view *v, size_t field);
-/* ln(1 + (N - n + 0.5) / (n + 0.5)), n being over the view. */
-int text_idf(struct query *q, size_t field, const struct text_stats *stats, bytes term,
-             double *out);
-
 /* A term of TEXT with its score. */
 int node_text_term(struct query *q, size_t field, bytes term, float weight, bool scores,
                    struct node **out);

@@ -3,9 +3,11 @@
 #include "search/segment/posting.h"
 
 #include <math.h>
+#include <xxhash.h>
 
 #define K1 1.2
 #define B 0.75
+#define FOUND_BUCKETS 256
 #define AHEAD 16 /* documents whose lengths are on their way from memory */
 
 struct text_stats text_stats_of(const struct view *v, size_t field)
@@ -22,48 +24,74 @@ struct text_stats text_stats_of(const struct view *v, size_t field)
     return s;
 }
 
-/* A term whose documents have been counted in all segments. */
+/* A term that has been looked for in all segments. */
 struct found_term {
     struct found_term *next;
     size_t field;
     bytes term;
     double documents;
+    struct found_place {
+        bool has;
+        struct term_place place;
+    } places[]; /* in the view's segments */
 };
 
-static int count_term(struct query *q, size_t field, bytes term, double *out)
+static int look_for(struct query *q, struct found_term *f)
 {
-    struct part_set set = {0};
-
-    part_set_add(&set, part_of_field(field, PART_TERMS));
-    *out = 0;
     for (size_t i = 0; i < q->view->count; i++) {
-        struct segment *s = q->view->segments[i].segment;
-        const struct segment_column *col = &s->columns[field];
-        uint32_t at;
+        struct found_place *p = &f->places[i];
 
-        TRY(parts_hold(q->c, s, &set));
-        if (column_has(col, term, &at))
-            *out += col->term_docs[at];
-        parts_drop(s, &set);
+        TRY(term_place_find(q->c, q->view->segments[i].segment, f->field, f->term, &p->has,
+                            &p->place));
+        f->documents += p->has ? p->place.docs : 0;
     }
     return E_OK;
 }
 
-int text_idf(struct query *q, size_t field, const struct text_stats *stats, bytes term, double *out)
+static int find_term(struct query *q, size_t field, bytes term, struct found_term **out)
 {
-    struct found_term *f = q->terms;
-    double n;
+    struct found_term **bucket, *f;
 
+    if (!q->terms)
+        q->terms = ARENA_ARRAY(&q->c->arena, struct found_term *, FOUND_BUCKETS);
+    bucket = &q->terms[XXH3_64bits(term.ptr, term.len) % FOUND_BUCKETS];
+    f = *bucket;
     while (f && !(f->field == field && bytes_equal(f->term, term)))
         f = f->next;
     if (!f) {
-        f = ARENA_NEW(&q->c->arena, struct found_term);
-        *f = (struct found_term){q->terms, field, arena_copy(&q->c->arena, term), 0};
-        TRY(count_term(q, field, term, &f->documents));
-        q->terms = f;
+        f = arena_zalloc(&q->c->arena, sizeof(*f) + q->view->count * sizeof(f->places[0]));
+        f->next = *bucket;
+        f->field = field;
+        f->term = arena_copy(&q->c->arena, term);
+        TRY(look_for(q, f));
+        *bucket = f;
     }
-    n = f->documents;
-    *out = log(1 + (stats->documents - n + 0.5) / (n + 0.5));
+    *out = f;
+    return E_OK;
+}
+
+static double idf_of(const struct text_stats *stats, const struct found_term *f)
+{
+    double n = f->documents;
+
+    return log(1 + (stats->documents - n + 0.5) / (n + 0.5));
+}
+
+/* Where a term is in the query's segment; with `scores` also its idf, which asks all segments. */
+static int place_of(struct query *q, size_t field, bytes term, const struct text_stats *stats,
+                    bool *has, struct term_place *place, double *idf)
+{
+    struct found_term *f;
+    size_t i = 0;
+
+    if (!stats)
+        return term_place_find(q->c, q->segment, field, term, has, place);
+    TRY(find_term(q, field, term, &f));
+    while (q->view->segments[i].segment != q->segment)
+        i++;
+    *has = f->places[i].has;
+    *place = f->places[i].place;
+    *idf = idf_of(stats, f);
     return E_OK;
 }
 
@@ -92,7 +120,6 @@ static inline float score_of(const struct scorer *s, uint32_t doc, float freq)
 
 struct text_term {
     struct node node;
-    const struct segment_column *col;
     const uint32_t *docs;
     const uint16_t *freqs;
     uint32_t count, at;
@@ -144,22 +171,20 @@ static uint32_t next_text_term(struct node *n, uint32_t from, float *score)
 }
 
 /* What of a term is wanted: at least its documents. */
-static int text_term_init(struct query *q, struct text_term *t, size_t field, uint32_t term,
-                          bool freqs)
+static int text_term_init(struct query *q, struct text_term *t, size_t field,
+                          const struct term_place *place, bool freqs)
 {
-    const struct segment_column *col = &q->segment->columns[field];
-    uint64_t from = col->post_at[term], to = from + col->term_docs[term];
+    uint64_t from = place->post_at, to = from + place->docs;
     const void *docs, *often = NULL;
 
     TRY(parts_slice(q->c, q->segment, SECTION_POSTS, field, from * 4, to * 4, q->held, &docs));
     if (freqs)
         TRY(parts_slice(q->c, q->segment, SECTION_FREQS, field, from * 2, to * 2, q->held, &often));
     *t = (struct text_term){
-        .node = {window_text_term, col->term_docs[term], test_text_term, NULL},
-        .col = col,
+        .node = {window_text_term, place->docs, test_text_term, NULL},
         .docs = docs,
         .freqs = often,
-        .count = col->term_docs[term],
+        .count = place->docs,
     };
     return E_OK;
 }
@@ -167,21 +192,24 @@ static int text_term_init(struct query *q, struct text_term *t, size_t field, ui
 int node_text_term(struct query *q, size_t field, bytes term, float weight, bool scores,
                    struct node **out)
 {
+    struct text_stats stats;
+    struct term_place place;
     struct text_term *t;
-    uint32_t at;
+    double idf = 0;
+    bool has;
 
-    if (!q->segment || !column_has(&q->segment->columns[field], term, &at)) {
-        *out = node_none(q);
+    *out = node_none(q);
+    if (!q->segment)
         return E_OK;
-    }
+    if (scores)
+        stats = text_stats_of(q->view, field);
+    TRY(place_of(q, field, term, scores ? &stats : NULL, &has, &place, &idf));
+    if (!has)
+        return E_OK;
     t = ARENA_NEW(&q->c->arena, struct text_term);
-    TRY(text_term_init(q, t, field, at, scores));
+    TRY(text_term_init(q, t, field, &place, scores));
     if (scores) {
-        struct text_stats stats = text_stats_of(q->view, field);
-        double idf;
-
-        TRY(text_idf(q, field, &stats, term, &idf));
-        t->scorer = scorer_of(&stats, t->col, idf, weight);
+        t->scorer = scorer_of(&stats, &q->segment->columns[field], idf, weight);
         t->node.next = next_text_term;
     }
     *out = &t->node;
@@ -191,10 +219,10 @@ int node_text_term(struct query *q, size_t field, bytes term, float weight, bool
 /* One term of a phrase: where its positions are read. */
 struct phrase_term {
     struct text_term term;
-    uint32_t number;
     uint32_t offset; /* from the phrase's first position */
     uint32_t read;   /* the posting before which `positions` stands */
     const uint8_t *first_position, *positions;
+    const uint32_t *skips;
     uint32_t *list; /* of the document that is looked at */
     uint32_t list_count, list_room;
 };
@@ -211,13 +239,11 @@ struct phrase {
 /* The positions of the term in the document at which it stands. */
 static void read_positions(struct arena *a, struct phrase_term *t)
 {
-    const struct segment_column *col = t->term.col;
     uint32_t at = t->term.at, skip = at / POSITION_SKIP, position = 0;
 
     if (t->read > at || t->read / POSITION_SKIP < skip) {
         t->read = skip * POSITION_SKIP;
-        t->positions =
-            t->first_position + (skip ? col->skips[col->skip_at[t->number] + skip - 1] : 0);
+        t->positions = t->first_position + (skip ? t->skips[skip - 1] : 0);
     }
     for (; t->read < at; t->read++)
         for (uint16_t i = 0; i < t->term.freqs[t->read]; i++)
@@ -328,22 +354,20 @@ static void window_phrase(struct node *n, uint32_t base, uint64_t *bits, float *
     memcpy(bits, found, sizeof(found));
 }
 
-/* False, and `t` is not filled: no document has the term. */
-static int phrase_term_init(struct query *q, struct phrase_term *t, size_t field, bytes term,
-                            bool *has)
+static int phrase_term_init(struct query *q, struct phrase_term *t, size_t field,
+                            const struct term_place *place)
 {
-    const struct segment_column *col = &q->segment->columns[field];
-    const void *positions;
-    uint64_t to;
+    const void *positions, *skips;
+    struct term_positions at;
 
-    *has = column_has(col, term, &t->number);
-    if (!*has)
-        return E_OK;
-    TRY(text_term_init(q, &t->term, field, t->number, true));
-    to = t->number + 1 < col->term_count ? col->position_at[t->number + 1] : UINT64_MAX;
-    TRY(parts_slice(q->c, q->segment, SECTION_POSITIONS, field, col->position_at[t->number], to,
-                    q->held, &positions));
+    TRY(text_term_init(q, &t->term, field, place, true));
+    TRY(term_positions_find(q->c, q->segment, field, place->number, &at));
+    TRY(parts_slice(q->c, q->segment, SECTION_POSITIONS, field, at.from, at.to, q->held,
+                    &positions));
+    TRY(parts_slice(q->c, q->segment, SECTION_SKIPS, field, at.skip_at * 4ull,
+                    (at.skip_at + (uint64_t)place->docs / POSITION_SKIP) * 4, q->held, &skips));
     t->first_position = t->positions = positions;
+    t->skips = skips;
     return E_OK;
 }
 
@@ -361,15 +385,15 @@ int node_phrase(struct query *q, size_t field, const bytes *terms, const uint32_
     p->terms = ARENA_ARRAY(&q->c->arena, struct phrase_term, count);
     for (size_t i = 0; i < count; i++) {
         struct phrase_term *t = &p->terms[i];
+        struct term_place place;
         bool has;
 
-        TRY(phrase_term_init(q, t, field, terms[i], &has));
+        TRY(place_of(q, field, terms[i], scores ? &stats : NULL, &has, &place, &one));
         if (!has)
             return E_OK;
+        TRY(phrase_term_init(q, t, field, &place));
         t->offset = positions[i] - positions[0];
         estimate = t->term.count < estimate ? t->term.count : estimate;
-        if (scores)
-            TRY(text_idf(q, field, &stats, terms[i], &one));
         idf += one;
     }
     p->arena = &q->c->arena;

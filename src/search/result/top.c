@@ -111,15 +111,12 @@ static void keep(struct top *t, const struct segment *s, struct hit *h)
     }
 }
 
-void top_add(struct top *t, const struct segment *s, uint32_t doc, float score)
+/* The hit with the values that are in `spare`. */
+static void add(struct top *t, const struct segment *s, bytes key, float score)
 {
-    bytes key = key_reader_get(t->keys, s, doc);
     struct hit *h;
     size_t size = t->sort->count * sizeof(t->spare[0]);
 
-    if (!t->room)
-        return;
-    sort_values(t->sort, s, doc, score, t->spare);
     if (passed(t, key))
         return;
     if (t->count == t->room) {
@@ -142,6 +139,36 @@ void top_add(struct top *t, const struct segment *s, uint32_t doc, float score)
         memcpy(h->values, t->spare, size);
     keep(t, s, h);
     sift_up(t, t->count++);
+}
+
+/* Stands what is in `spare` behind all hits, whatever its key? Of a stored segment a key may have
+ * to be read, and where keys decide, its first one may be enough. */
+static bool behind(const struct top *t, const struct segment *s)
+{
+    int r;
+
+    if (t->count < t->room || !s->parts)
+        return false;
+    r = sort_compare(t->sort, t->spare, t->hits[0].values);
+    return r > 0 || (r == 0 && bytes_compare(s->first, t->hits[0].key) >= 0);
+}
+
+void top_add(struct top *t, const struct segment *s, uint32_t doc, float score)
+{
+    if (!t->room)
+        return;
+    sort_values(t->sort, s, doc, score, t->spare);
+    if (!behind(t, s))
+        add(t, s, key_reader_get(t->keys, s, doc), score);
+}
+
+void top_add_number(struct top *t, const struct segment *s, uint32_t doc, int64_t number)
+{
+    if (!t->room)
+        return;
+    t->spare[0] = (struct sort_value){SORT_VALUE, number, BYTES_NONE};
+    if (!behind(t, s))
+        add(t, s, key_reader_get(t->keys, s, doc), NAN);
 }
 
 /* ---- what one number tells ----
@@ -168,7 +195,9 @@ static void gate_set(struct gate *g, const struct top *t, const struct segment *
     root = &t->hits[0];
     g->shut = true;
     g->limit = root->values[0].number;
-    g->ties = t->sort->count == 1 && bytes_compare(key_reader_get(t->keys, s, doc), root->key) >= 0;
+    g->ties =
+        t->sort->count == 1 && (bytes_compare(s->first, root->key) >= 0 ||
+                                bytes_compare(key_reader_get(t->keys, s, doc), root->key) >= 0);
 }
 
 static struct gate gate_of(const struct top *t)

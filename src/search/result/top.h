@@ -34,6 +34,8 @@ struct top {
 
 void top_init(struct top *t, struct arena *a, const struct sort *sort, size_t room);
 void top_add(struct top *t, const struct segment *s, uint32_t doc, float score);
+/* top_add() where the order has one sorter, of the number that is given. */
+void top_add_number(struct top *t, const struct segment *s, uint32_t doc, int64_t number);
 /* top_add() of each document of a window, `scores` by their places in it (NULL: the order needs
  * none). What the first value tells to be behind is left out before its tuple is made. */
 void top_window(struct top *t, const struct segment *s, uint32_t base, const uint64_t *bits,

@@ -29,10 +29,14 @@ enum section {
     SECTION_SKIPS = 18,       /* u32: behind every POSITION_SKIP documents of a term, how many bytes
                                  of its positions went before */
     SECTION_LENGTHS = 19,     /* u32 a document: its tokens */
+    SECTION_SAMPLE_ENDS = 20, /* u32 a term of SECTION_SAMPLES, and one before */
+    SECTION_SAMPLES = 21, /* the first of every TERM_BLOCK terms. None, as in segments of before:
+                             the terms are no more than one block, or looked for in all */
 };
 
 #define IMAGE_FIELD_NONE 0xffff /* of a section that is about no field */
 #define POSITION_SKIP 128
+#define TERM_BLOCK 512
 
 struct image_writer {
     struct vector data, table;

@@ -192,6 +192,9 @@ static enum field_part part_of_section(uint32_t section)
     case SECTION_FREQS:
     case SECTION_POSITIONS:
         return PART_POSTS;
+    case SECTION_SAMPLE_ENDS:
+    case SECTION_SAMPLES:
+        return PART_SAMPLES;
     default:
         return PART_VALUES;
     }
@@ -480,17 +483,38 @@ bool parts_hold_there(struct ctx *c, const struct segment *s, size_t part, struc
 /* The start of a section whose part is in memory. */
 static const void *section_base(const struct segment *s, enum section section, size_t field)
 {
+    const struct segment_column *col = field == IMAGE_FIELD_NONE ? NULL : &s->columns[field];
+
     switch (section) {
     case SECTION_KEYS:
         return s->keys;
     case SECTION_KEY_ENDS:
         return s->key_ends;
+    case SECTION_TERM_ENDS:
+        return col->term_ends;
+    case SECTION_TERMS:
+        return col->terms;
+    case SECTION_TERM_DOCS:
+        return col->term_docs;
+    case SECTION_POST_AT:
+        return col->post_at;
+    case SECTION_POSITION_AT:
+        return col->position_at;
+    case SECTION_SKIP_AT:
+        return col->skip_at;
+    case SECTION_SKIPS:
+        return col->skips;
+    case SECTION_ORDER_VALUES:
+        return col->order_values;
+    case SECTION_ORDER_DOCS:
+        return col->order_docs;
     case SECTION_POSTS:
-        return s->columns[field].posts;
+        return col->posts;
     case SECTION_FREQS:
-        return s->columns[field].freqs;
+        return col->freqs;
     default:
-        return s->columns[field].positions;
+        invariant(section == SECTION_POSITIONS);
+        return col->positions;
     }
 }
 
@@ -508,6 +532,18 @@ static bool find_section(const struct parts *all, enum section section, size_t f
         return true;
     }
     return false;
+}
+
+bool parts_has(const struct segment *s, size_t part)
+{
+    return s->parts->list[part].len != 0;
+}
+
+uint64_t parts_section_bytes(const struct segment *s, enum section section, size_t field)
+{
+    uint64_t at, len;
+
+    return find_section(s->parts, section, field, &at, &len) ? len : 0;
 }
 
 /* Under the lock. */
@@ -554,7 +590,8 @@ int parts_slice(struct ctx *c, const struct segment *s, enum section section, si
         return E_OK;
     cache = s->parts->cache;
     whole =
-        &s->parts->list[field == IMAGE_FIELD_NONE ? PART_KEYS : part_of_field(field, PART_POSTS)];
+        &s->parts->list[field == IMAGE_FIELD_NONE ? PART_KEYS
+                                                  : part_of_field(field, part_of_section(section))];
     pthread_mutex_lock(&cache->lock);
     p = whole->data ? whole : slice_of(s, start + at, to - at);
     rc = hold(c, cache, p);

@@ -1,6 +1,7 @@
 /* parts.h: stored segments, of which parts are in memory while somebody holds them, and as long as
- * there is room for them afterwards: the keys, the stamps, and of each field its values, its terms,
- * and their documents, of which a search holds slices: those of the terms that it looks for.
+ * there is room for them afterwards: the keys, the stamps, and of each field its values, its terms
+ * (of a number: its values in their order) and their documents. Of the last two a search holds
+ * slices: blocks of the dictionary, and the documents of the terms that it looks for.
  *
  * Of a segment that was built or merged all is in memory; holding its parts is nothing. Of one that
  * was opened from its head the members that belong to a part (key_ends, keys, stamps, a column but
@@ -20,6 +21,19 @@ struct part_set {
 static inline void part_set_add(struct part_set *set, size_t part)
 {
     set->bits[part / 64] |= 1ull << part % 64;
+}
+
+/* Also what is in the other one; and all but that. */
+static inline void part_set_join(struct part_set *set, const struct part_set *other)
+{
+    for (size_t i = 0; i < PARTS_WORDS; i++)
+        set->bits[i] |= other->bits[i];
+}
+
+static inline void part_set_take(struct part_set *set, const struct part_set *other)
+{
+    for (size_t i = 0; i < PARTS_WORDS; i++)
+        set->bits[i] &= ~other->bits[i];
 }
 
 /* All parts of a segment of that schema. */
@@ -60,10 +74,14 @@ int parts_hold_one(struct ctx *c, const struct segment *s, size_t part, struct h
  * others can't do without. */
 bool parts_hold_there(struct ctx *c, const struct segment *s, size_t part, struct held_parts *held);
 
-/* Bytes [at, to) of a section of a field's PART_POSTS (SECTION_POSTS, SECTION_FREQS,
- * SECTION_POSITIONS), or of PART_KEYS (field IMAGE_FIELD_NONE), whether all of it is in memory or
- * not; `to` UINT64_MAX: up to its end. Also aligned as they are in the image, to at most 8. They
- * are there until held_drop(). Errors as of parts_hold(). */
+/* Of a stored segment: is there anything to the part? How long is a section (0: it has none)? */
+bool parts_has(const struct segment *s, size_t part);
+uint64_t parts_section_bytes(const struct segment *s, enum section section, size_t field);
+
+/* Bytes [at, to) of a section of a field's PART_POSTS or PART_TERMS, or of PART_KEYS (field
+ * IMAGE_FIELD_NONE), whether all of it is in memory or not; `to` UINT64_MAX: up to its end. Also
+ * aligned as they are in the image, to at most 8. They are there until held_drop(). Errors as of
+ * parts_hold(). */
 int parts_slice(struct ctx *c, const struct segment *s, enum section section, size_t field,
                 uint64_t at, uint64_t to, struct held_parts *held, const void **out);
 

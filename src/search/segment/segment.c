@@ -41,6 +41,21 @@ static bool open_terms(const struct image *image, size_t field, struct segment_c
            TAKE(SECTION_POST_AT, field, col->term_count, col->post_at);
 }
 
+/* There are none of few terms. */
+static bool open_samples(const struct image *image, size_t field, struct segment_column *col)
+{
+    size_t len;
+
+    col->sample_ends = image_section(image, SECTION_SAMPLE_ENDS, field, &len);
+    if (!col->sample_ends)
+        return true;
+    if (len < 4 || len % 4)
+        return false;
+    col->sample_count = (uint32_t)(len / 4) - 1;
+    col->samples = image_section(image, SECTION_SAMPLES, field, &len);
+    return col->samples && col->sample_ends[col->sample_count] == len;
+}
+
 static bool open_text_terms(const struct image *image, size_t field, struct segment_column *col)
 {
     size_t len;
@@ -87,6 +102,7 @@ static bool open_order(const struct image *image, size_t field, struct segment_c
     size_t len;
 
     col->order_values = image_section(image, SECTION_ORDER_VALUES, field, &len);
+    col->order_count = (uint32_t)(len / 8);
     return col->order_values && len % 8 == 0 && (!col->numbers || len / 8 == col->value_count) &&
            TAKE(SECTION_ORDER_DOCS, field, len / 8, col->order_docs);
 }
@@ -102,6 +118,8 @@ static bool open_part(const struct image *image, size_t field, const struct sear
         return open_order(image, field, col);
     if (!text && f->kind != FIELD_ORDINAL)
         return true;
+    if (part == PART_SAMPLES)
+        return open_samples(image, field, col);
     if (part == PART_POSTS)
         return open_posts(image, field, text, col);
     return open_terms(image, field, col) && (!text || open_text_terms(image, field, col));
@@ -147,7 +165,7 @@ static void forget_part(struct segment_column *col, enum field_part part)
         col->value_count = 0;
         break;
     case PART_TERMS:
-        col->term_count = 0;
+        col->term_count = col->order_count = 0;
         col->term_ends = col->term_docs = col->skip_at = col->skips = col->order_docs = NULL;
         col->order_values = NULL;
         col->terms = NULL;
@@ -157,6 +175,11 @@ static void forget_part(struct segment_column *col, enum field_part part)
         col->posts = NULL;
         col->freqs = NULL;
         col->positions = NULL;
+        break;
+    case PART_SAMPLES:
+        col->sample_count = 0;
+        col->sample_ends = NULL;
+        col->samples = NULL;
         break;
     }
 }
@@ -248,25 +271,4 @@ uint32_t segment_find(const struct segment *s, bytes key)
             high = mid;
     }
     return low;
-}
-
-uint32_t column_find(const struct segment_column *col, bytes text)
-{
-    uint32_t low = 0, high = col->term_count;
-
-    while (low < high) {
-        uint32_t mid = low + (high - low) / 2;
-
-        if (bytes_compare(column_term(col, mid), text) < 0)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low;
-}
-
-bool column_has(const struct segment_column *col, bytes text, uint32_t *term)
-{
-    *term = column_find(col, text);
-    return *term < col->term_count && bytes_equal(column_term(col, *term), text);
 }

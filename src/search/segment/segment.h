@@ -22,8 +22,12 @@ struct segment_column {
     const float *vectors;     /* `dimension` floats each */
     const uint32_t *offsets;  /* NULL: every document has one value */
     uint32_t value_count;
+    uint32_t order_count; /* as many as values */
     const int64_t *order_values;
     const uint32_t *order_docs;
+    uint32_t sample_count; /* 0: there are none */
+    const uint32_t *sample_ends;
+    const uint8_t *samples;
     uint32_t term_count;
     const uint32_t *term_ends;
     const uint8_t *terms;
@@ -38,17 +42,18 @@ struct segment_column {
     const uint32_t *lengths;
 };
 
-/* Parts of a stored segment, which come and go (parts.h). Each field has three. */
+/* Parts of a stored segment, which come and go (parts.h). Each field has four. */
 #define PART_KEYS 0
 #define PART_STAMPS 1
 #define PART_FIELDS 2 /* behind it the fields' */
-#define FIELD_PARTS 3
+#define FIELD_PARTS 4
 
 enum field_part {
     PART_VALUES, /* by document: values; lengths of TEXT */
     PART_TERMS,  /* the dictionary, and where each term's documents and positions are; of numbers
                     all values in their order */
     PART_POSTS,  /* these. Searches take a term's (parts_slice()), merges all */
+    PART_SAMPLES /* which block of the dictionary a term is in; nothing of numbers */
 };
 
 static inline size_t part_of_field(size_t field, enum field_part part)
@@ -114,27 +119,6 @@ static inline bytes column_term(const struct segment_column *col, uint32_t term)
 {
     return bytes_of(col->terms + col->term_ends[term],
                     col->term_ends[term + 1] - col->term_ends[term]);
-}
-
-/* The first term that is not below `text`; term_count: all are. */
-uint32_t column_find(const struct segment_column *col, bytes text);
-/* The term itself; false: it is not there. */
-bool column_has(const struct segment_column *col, bytes text, uint32_t *term);
-
-/* The first place in the order of values whose value is not below `low`. */
-static inline uint32_t column_order_find(const struct segment_column *col, int64_t low)
-{
-    uint32_t from = 0, to = col->value_count;
-
-    while (from < to) {
-        uint32_t mid = from + (to - from) / 2;
-
-        if (col->order_values[mid] < low)
-            from = mid + 1;
-        else
-            to = mid;
-    }
-    return from;
 }
 
 /* Values of a document: their range in `numbers` or `ordinals`. */

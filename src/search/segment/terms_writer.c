@@ -2,10 +2,20 @@
 
 #include "search/segment/segment.h"
 
+static void put_sample(struct terms_writer *w, bytes term)
+{
+    if (!w->sample_ends.len)
+        vector_put_u32(&w->sample_ends, 0);
+    vector_put(&w->samples, term.ptr, term.len);
+    vector_put_u32(&w->sample_ends, (uint32_t)w->samples.len);
+}
+
 void terms_begin(struct terms_writer *w, bytes term)
 {
     if (!w->ends.len)
         vector_put_u32(&w->ends, 0);
+    if (w->terms % TERM_BLOCK == 0)
+        put_sample(w, term);
     vector_put(&w->text, term.ptr, term.len);
     vector_put_u32(&w->ends, (uint32_t)w->text.len);
     w->first_post = w->posts.len / 4;
@@ -77,6 +87,12 @@ void terms_finish(struct terms_writer *w, struct image_writer *image, size_t fie
 {
     if (!w->ends.len)
         vector_put_u32(&w->ends, 0);
+    if (w->terms > TERM_BLOCK) {
+        put(image, SECTION_SAMPLE_ENDS, field, &w->sample_ends);
+        put(image, SECTION_SAMPLES, field, &w->samples);
+    }
+    vector_free(&w->sample_ends);
+    vector_free(&w->samples);
     put(image, SECTION_TERM_ENDS, field, &w->ends);
     put(image, SECTION_TERMS, field, &w->text);
     put(image, SECTION_TERM_DOCS, field, &w->docs);

@@ -11,6 +11,7 @@ struct terms_writer {
     size_t first_post; /* of the term under way */
     size_t first_position;
     struct vector ends, text, docs, post_at, posts, freqs, position_at, position, skip_at, skips;
+    struct vector sample_ends, samples;
 };
 
 /* Begins as zeros but for `documents` and `positions`. Terms come ascending, and a term's documents

@@ -18,6 +18,8 @@
 
 #define DOCUMENTS 600
 #define DOCUMENTS_MANY 9000 /* in one round of eight: segments of several windows */
+#define NAMES 5
+#define NAMES_MANY 2000 /* then: dictionaries of several blocks */
 #define ROUND_QUERIES 200
 
 enum { F_LONG, F_REAL, F_KEYWORD, F_TAGS, F_TEXT, F_NUMBERS, FIELDS };
@@ -44,7 +46,7 @@ struct row {
 };
 
 static struct row rows[DOCUMENTS_MANY];
-static int documents_now;
+static int documents_now, names_now;
 static struct rng rng;
 static struct search_schema *schema;
 static struct wr_search_schema description = {.fields = fields, .field_count = FIELDS};
@@ -61,7 +63,7 @@ static void fill(struct row *r)
     r->has_d = below(8) != 0;
     r->l = below(50) - 10;
     r->d = below(40) / 4.0 - 3;
-    r->k = below(6) - 1;
+    r->k = below(names_now + 1) - 1;
     r->n_tags = below(4);
     r->n_numbers = below(4);
     r->n_words = below(8);
@@ -101,7 +103,7 @@ static void document_of(struct ctx *cc, struct row *r, struct document *doc)
     if (r->has_d)
         cells[row.cell_count++] = (struct wr_cell){.name = fields[F_REAL].name,
                                                    .value = {.type = WR_DOUBLE, .real = r->d}};
-    snprintf(keyword, 8, "k%d", r->k);
+    snprintf(keyword, 8, "k%04d", r->k);
     if (r->k >= 0)
         cells[row.cell_count++] =
             (struct wr_cell){.name = fields[F_KEYWORD].name, .value = text_value(keyword)};
@@ -228,6 +230,10 @@ static bool matches(const struct plain *p, const struct row *r)
         return any;
     case 11:
         return r->k >= 0;
+    case 12:
+        return r->k > p->a && r->k <= p->b;
+    case 13:
+        return r->k >= 0 && r->k / 10 == p->a;
     default:
         for (int i = 0; i < p->must; i++)
             if (!matches(p->subs[i], r))
@@ -248,7 +254,7 @@ static void make_bool(struct plain *p, int depth)
     struct wr_search_condition *list = ARENA_ARRAY(&c.arena, struct wr_search_condition, 4);
     int n = 0;
 
-    p->kind = 12;
+    p->kind = 14;
     p->must = below(2);
     p->must_not = below(2);
     p->should = below(3);
@@ -273,7 +279,7 @@ static struct plain *make(int depth)
     struct wr_search_condition *q = &p->condition;
 
     q->weight = 1;
-    p->kind = below(depth < 3 ? 16 : 12);
+    p->kind = below(depth < 3 ? 18 : 14);
     switch (p->kind) {
     case 0:
         q->type = WR_SEARCH_TERM;
@@ -302,8 +308,8 @@ static struct plain *make(int depth)
     case 4:
         q->type = WR_SEARCH_TERM;
         q->field = fields[p->kind == 3 ? F_KEYWORD : F_TAGS].name;
-        p->a = below(5);
-        snprintf(p->text, sizeof(p->text), "%c%d", p->kind == 3 ? 'k' : 't', p->a);
+        p->a = below(p->kind == 3 ? names_now : 5);
+        snprintf(p->text, sizeof(p->text), p->kind == 3 ? "k%04d" : "t%d", p->a);
         q->term = text_value(p->text);
         break;
     case 5:
@@ -336,6 +342,25 @@ static struct plain *make(int depth)
                                             .to = {.type = WR_BIGINT, .integer = p->b},
                                             .include_from = true,
                                             .include_to = true};
+        break;
+    case 12:
+        q->type = WR_SEARCH_RANGE;
+        q->field = fields[F_KEYWORD].name;
+        p->a = below(names_now + 2) - 1;
+        p->b = p->a + below(names_now);
+        q->range = (struct wr_range_bounds){
+            .from = {.type = WR_VARCHAR, .bytes = arena_printf(&c.arena, "k%04d", p->a)},
+            .to = {.type = WR_VARCHAR, .bytes = arena_printf(&c.arena, "k%04d", p->b)},
+            .include_to = true};
+        if (p->a < 0) /* from the beginning */
+            q->range.from = (struct wr_value){.type = WR_NULL};
+        break;
+    case 13:
+        q->type = below(2) ? WR_SEARCH_PREFIX : WR_SEARCH_WILDCARD;
+        q->field = fields[F_KEYWORD].name;
+        p->a = below(names_now / 10 + 1);
+        q->pattern =
+            arena_printf(&c.arena, "k%03d%s", p->a, q->type == WR_SEARCH_PREFIX ? "" : "*");
         break;
     default:
         make_bool(p, depth);
@@ -422,7 +447,7 @@ static const struct wr_sorter two_sorters[2] = {
 
 static void check_groups(const struct search_hits *hits, struct row **found, size_t count)
 {
-    int64_t groups[5] = {0};
+    static int64_t groups[NAMES_MANY];
     double sum = 0;
 
     for (size_t i = 0; i < count; i++) {
@@ -434,12 +459,15 @@ static void check_groups(const struct search_hits *hits, struct row **found, siz
     assert_true(fabs(hits->aggregations[0].real - sum) < 1e-9);
     for (size_t i = 0; i < hits->group_bys[0].count; i++) {
         const struct wr_group *g = &hits->group_bys[0].groups[i];
-        int k = ((const char *)g->key.ptr)[1] - '0';
+        int k = 0;
+
+        for (size_t j = 1; j < g->key.len; j++)
+            k = k * 10 + ((const char *)g->key.ptr)[j] - '0';
 
         assert_int_equal(g->count, groups[k]);
         groups[k] = 0;
     }
-    for (int i = 0; i < 5; i++)
+    for (int i = 0; i < NAMES_MANY; i++)
         assert_int_equal(groups[i], 0);
 }
 
@@ -463,8 +491,11 @@ static void check_query(const struct view *v)
     static struct row *found[DOCUMENTS_MANY];
     struct wr_aggregation sum = {
         .name = BYTES_LIT("s"), .type = WR_AGG_SUM, .field = fields[F_REAL].name};
-    struct wr_group_by groups = {
-        .name = BYTES_LIT("g"), .type = WR_GROUP_FIELD, .field = fields[F_KEYWORD].name};
+    struct wr_group_by groups = {.name = BYTES_LIT("g"),
+                                 .type = WR_GROUP_FIELD,
+                                 .field = fields[F_KEYWORD].name,
+                                 .has_size = true,
+                                 .size = NAMES_MANY};
     size_t count = 0, at = 0;
     bool whole = below(2) == 0;
     struct wr_search s = {
@@ -524,6 +555,7 @@ static void test_scan(void **state)
         int batches = 1 + below(8), stored = below(3); /* of three segments, about */
 
         documents_now = below(8) ? DOCUMENTS : DOCUMENTS_MANY;
+        names_now = documents_now == DOCUMENTS ? NAMES : NAMES_MANY;
         for (int i = 0; i < documents_now; i++) {
             rows[i] = (struct row){0};
             snprintf(rows[i].key, sizeof(rows[i].key), "%05d", i);

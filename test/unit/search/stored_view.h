@@ -8,6 +8,8 @@
 /* So many more reads, and one fails; 0: none does. */
 static int stored_fails_in;
 
+static uint64_t stored_bytes; /* that were read */
+
 struct stored_owner {
     struct segment_owner owner;
     struct segment *whole;
@@ -22,6 +24,7 @@ static inline int stored_read(struct ctx *cc, struct segment_owner *o, const str
         return ctx_fail(cc, __FILE__, __LINE__, E_CORRUPT, "a read that fails");
     assert_true(at + len <= s->len);
     memcpy(to, whole->image + at, len);
+    stored_bytes += len;
     return 0;
 }
 

@@ -119,7 +119,7 @@ static void test_beside_writers(void **state)
 
         snprintf(k, sizeof(k), "k%d", i);
         q = keyword(k);
-        assert_int_equal(count(&q), stored(k));
+        EXPECT(&q, stored(k)); /* as many as all there were before the last change was in */
     }
 }
 
