@@ -251,6 +251,7 @@ once import-parquet 90 test/import/parquet.sh
 suite s3 $([ "$nightly" ] && echo 900 || echo 150) test/s3/run.sh
 once cli 90 test/cli/run.sh
 once copy 60 test/copy/run.sh
+suite migrate $([ "$nightly" ] && echo 300 || echo 90) test/migrate/run.sh
 suite versions 400 test/versions/run.sh
 once replay 60 test/replay/run.sh
 once heat 60 test/heat/run.sh
