@@ -3,8 +3,12 @@
  * CSV has one type a column, and its header comes first: so a first walk over the table finds the
  * columns and their types, and a second one writes the rows, unless --columns names them. A
  * header's names carry their types ("amount:double"), and that is how `widerow import` gets back
- * what was there. Binaries stand as their bytes, in quotes. JSON Lines needs one walk, and a column
- * may have another type in each row. */
+ * what was there. Binaries stand as their bytes, in quotes. JSON Lines and Parquet need one walk:
+ * a column may have another type in each row, or is added to the file when it is met. Only where
+ * Parquet's columns may be too many for the file a first walk counts them.
+ *
+ * Several threads read pieces of the range (walkers.h). Texts are written in the order of the
+ * pieces (ordered.h), row groups as they come; the file's footer has them in order. */
 #include "cli/command.h"
 #include "cli/console/print.h"
 #include "cli/console/progress.h"
@@ -13,9 +17,12 @@
 #include "cli/read_flags.h"
 #include "cli/span.h"
 #include "cli/transfer/cells.h"
+#include "cli/transfer/export_columns.h"
+#include "cli/transfer/ordered.h"
 #include "cli/transfer/plan.h"
 #include "cli/transfer/store.h"
 #include "cli/transfer/walk.h"
+#include "cli/transfer/walkers.h"
 #include "parquet/writer.h"
 
 #include <errno.h>
@@ -23,16 +30,19 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define COLUMNS_MAX 1024
-#define PARQUET_COLUMNS 500 /* attributes that get a column; others stand beside them */
-#define PARQUET_NAMES 16384 /* that are counted */
 #define OUT_BYTES (1u << 18)
+#define TEXT_PIECE_BYTES (16u << 20)    /* stored, of what a thread reads at a time */
+#define PARQUET_PIECE_BYTES (48u << 20) /* a row group or two */
+#define SAMPLE_PIECES 16                /* of which the first rows are looked at */
+#define SAMPLE_ROWS 500
+#define NAMES_MANY (EXPORT_PARQUET_COLUMNS / 2) /* there: a walk counts the names */
 
 struct export_options {
     const char *format, *output, *columns, *filter;
     struct span_options span;
     struct s3_words s3;
     bool plain_header, versions, quiet;
+    uint64_t workers;
 };
 
 static const struct option_row export_rows[] = {
@@ -53,135 +63,44 @@ static const struct option_row export_rows[] = {
     {"versions", NULL,
      "all versions of each cell with their timestamps, in a column of its own, " CELLS_COLUMN,
      OPTION_FLAG, offsetof(struct export_options, versions), 0, 0},
+    {"workers", "N", "connections that read at the same time (default 4)", OPTION_COUNT,
+     offsetof(struct export_options, workers), 1, 64},
     STORE_ROWS(struct export_options),
     {"quiet", NULL, "no progress", OPTION_FLAG, offsetof(struct export_options, quiet), 0, 0},
     {0},
 };
 
-struct export_column {
-    bytes name;
-    enum wr_type type;
-    uint64_t count; /* of cells, in the first walk */
-};
+enum export_format { EXPORT_CSV, EXPORT_JSON, EXPORT_PARQUET };
 
 struct export
 {
     const struct export_options *options;
+    enum export_format format;
     const struct wr_table_description *table;
+    struct target *target;
     struct wr_get_range range; /* what is exported */
+    struct walkers_pieces pieces;
     struct read_flags flags;
-    struct export_column *columns; /* attributes, in the order of their names */
-    size_t column_count;
-    bool all_typed; /* --columns says what there is */
-    bool beside;    /* what no column takes goes into CELLS_COLUMN */
-    size_t names_max;
-    struct arena *arena;
+    struct export_columns columns; /* attributes */
+    size_t first;                  /* values in front of theirs: the key's and what is beside */
+    bool all_typed;                /* --columns says what there is */
+    struct export_worker *workers;
     struct progress progress;
     struct sink sink;
     FILE *out; /* of the sink */
     struct parquet *parquet;
-    bool closed; /* whoever reads it has seen enough */
-    uint64_t rows;
+    struct ordered ordered;
+    atomic_bool closed; /* whoever reads it has seen enough */
+};
+
+/* A thread. */
+struct export_worker {
+    struct export_view view;
+    struct group group;       /* of Parquet */
+    struct ordered_text kept; /* of the others */
 };
 
 /* ---- columns ---- */
-
-/* Where a name stands or belongs. */
-static size_t find_place(const struct export *e, bytes name, bool *found)
-{
-    size_t low = 0, high = e->column_count;
-
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        int r = bytes_compare(e->columns[middle].name, name);
-
-        if (r == 0) {
-            *found = true;
-            return middle;
-        }
-        if (r < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    *found = false;
-    return low;
-}
-
-static int mixed_types(struct ctx *c, const struct export_column *column, enum wr_type other)
-{
-    return fail(c, E_PARAMETER,
-                "column %.*s holds %s and %s values, which CSV and Parquet cannot keep apart; "
-                "export it with --format jsonl",
-                BYTES_FMT(column->name), type_name(column->type), type_name(other));
-}
-
-static bool is_cells(bytes name)
-{
-    return bytes_equal(name, BYTES_LIT(CELLS_COLUMN));
-}
-
-static int note_cell(struct ctx *c, struct export *e, const struct wr_cell *cell)
-{
-    bool found;
-    size_t at = find_place(e, cell->name, &found);
-
-    if (found)
-        e->columns[at].count++;
-    if (found && e->columns[at].type != cell->value.type && !e->beside)
-        return mixed_types(c, &e->columns[at], cell->value.type);
-    if (found)
-        return 0;
-    if (e->beside && (e->column_count == e->names_max || is_cells(cell->name)))
-        return 0;
-    if (e->column_count == e->names_max)
-        return fail(c, E_PARAMETER,
-                    "the rows have more than %d different columns; name some with --columns, or "
-                    "export with --format jsonl",
-                    COLUMNS_MAX);
-    memmove(&e->columns[at + 1], &e->columns[at], sizeof(*e->columns) * (e->column_count - at));
-    e->columns[at] = (struct export_column){arena_copy(e->arena, cell->name), cell->value.type, 1};
-    e->column_count++;
-    return 0;
-}
-
-static int note_rows(struct ctx *c, void *arg, const struct wr_row *rows, size_t count)
-{
-    struct export *e = arg;
-
-    for (size_t r = 0; r < count; r++) {
-        struct wr_row row = rows[r];
-
-        read_flags_apply(c, &e->flags, &row);
-        for (size_t i = 0; i < row.cell_count; i++)
-            TRY(note_cell(c, e, &row.cells[i]));
-    }
-    return 0;
-}
-
-static int more_frequent(const void *left, const void *right)
-{
-    const struct export_column *a = left, *b = right;
-
-    return (a->count < b->count) - (a->count > b->count);
-}
-
-static int by_name(const void *left, const void *right)
-{
-    const struct export_column *a = left, *b = right;
-
-    return bytes_compare(a->name, b->name);
-}
-
-/* Of Parquet the most frequent ones. */
-static void keep_frequent(struct export *e)
-{
-    if (!e->beside || e->column_count <= PARQUET_COLUMNS)
-        return;
-    qsort(e->columns, e->column_count, sizeof(*e->columns), more_frequent);
-    e->column_count = PARQUET_COLUMNS;
-    qsort(e->columns, e->column_count, sizeof(*e->columns), by_name);
-}
 
 /* One word of --columns; its name goes to *name. */
 static int parse_column(struct ctx *c, struct export *e, bytes word, bytes *name)
@@ -200,7 +119,7 @@ static int parse_column(struct ctx *c, struct export *e, bytes word, bytes *name
                     "--columns: '%.*s' is not NAME:type; types are integer, double, string, "
                     "boolean and binary",
                     BYTES_FMT(word));
-    return note_cell(c, e, &cell);
+    return export_columns_add(c, &e->columns, cell.name, cell.value.type);
 }
 
 /* The names alone, with commas, go to *names. */
@@ -244,33 +163,39 @@ static int choose(struct ctx *c, struct export *e, struct cli *cli)
     return 0;
 }
 
-/* ---- rows ---- */
+/* ---- texts ---- */
 
-/* What no column takes of a row; all of it with its timestamps, if versions are wanted. ptr NULL:
- * nothing. */
-static bytes take_beside(struct ctx *c, const struct export *e, const struct wr_row *row)
+/* What became of writing. */
+static int written(struct ctx *c, struct export *e, bool good)
 {
-    bool versions = e->options->versions, found;
-    struct buf b;
+    if (good)
+        return 0;
+    if (e->ordered.stopped)
+        return WALK_ENOUGH;
+    if (errno == EPIPE)
+        atomic_store(&e->closed, true);
+    return errno == EPIPE ? WALK_ENOUGH
+                          : fail(c, E_NO_SPACE, "cannot write: %s", sink_reason(&e->sink));
+}
 
-    buf_init(&b, &c->arena, 0);
-    cells_begin(&b);
-    for (size_t i = 0; i < row->cell_count && e->beside; i++) {
-        const struct wr_cell *cell = &row->cells[i];
-        size_t at = find_place(e, cell->name, &found);
+static int flush(struct ctx *c, struct export *e, struct export_worker *w, size_t piece,
+                 struct buf *b)
+{
+    bytes text = buf_bytes(b);
 
-        if (versions || !found || e->columns[at].type != cell->value.type)
-            cells_put(&b, cell, versions);
-    }
-    return b.len > 1 ? buf_bytes(&b) : BYTES_NONE;
+    atomic_fetch_add(&e->progress.bytes, text.len);
+    b->len = 0;
+    return written(c, e, ordered_put(&e->ordered, piece, &w->kept, text));
 }
 
 static void put_header(struct export *e, struct buf *b)
 {
-    for (size_t i = 0; i < e->table->key_count + e->column_count; i++) {
-        bool key = i < e->table->key_count;
-        bytes name = key ? e->table->key[i].name : e->columns[i - e->table->key_count].name;
-        enum wr_type type = key ? e->table->key[i].type : e->columns[i - e->table->key_count].type;
+    size_t keys = e->table->key_count;
+    const struct export_list *known = &e->columns.known;
+
+    for (size_t i = 0; i < keys + known->count; i++) {
+        bytes name = i < keys ? e->table->key[i].name : known->list[i - keys].name;
+        enum wr_type type = i < keys ? e->table->key[i].type : known->list[i - keys].type;
 
         if (i)
             buf_put_u8(b, ',');
@@ -279,53 +204,33 @@ static void put_header(struct export *e, struct buf *b)
                    ? name
                    : arena_printf(b->arena, "%.*s:%s", BYTES_FMT(name), type_name(type)));
     }
-    if (e->beside)
+    if (e->columns.beside)
         buf_put_bytes(b, BYTES_LIT("," CELLS_COLUMN ":binary"));
     buf_put_u8(b, '\n');
 }
 
-/* The value of column i, NULL: there is none. Both the cells and the columns are in the order of
- * their names, so *cell only goes forward. */
-static int take_cell(struct ctx *c, const struct export *e, const struct wr_row *row, size_t *cell,
-                     size_t i, const struct wr_value **out)
+static int put_csv_row(struct ctx *c, struct export_worker *w, struct buf *b,
+                       const struct wr_row *row)
 {
-    int r = -1;
+    const struct export_list *known = &w->view.known;
+    bool grown = false;
 
-    *out = NULL;
-    while (*cell < row->cell_count &&
-           (r = bytes_compare(row->cells[*cell].name, e->columns[i].name)) < 0) {
-        /* It came after the first walk, or --columns leaves it out. */
-        ++*cell;
-    }
-    if (*cell == row->cell_count || r != 0)
-        return 0;
-    *out = &row->cells[(*cell)++].value;
-    if ((*out)->type == e->columns[i].type)
-        return 0;
-    if (!e->beside)
-        return mixed_types(c, &e->columns[i], (*out)->type);
-    *out = NULL;
-    return 0;
-}
-
-static int put_csv_row(struct ctx *c, struct export *e, struct buf *b, const struct wr_row *row)
-{
-    const struct wr_value *value;
-    size_t cell = 0;
-
+    TRY(export_view_take(c, &w->view, row, 0, &grown));
     for (size_t i = 0; i < row->key.count; i++) {
         if (i)
             buf_put_u8(b, ',');
         value_put_csv(b, &row->key.columns[i].value);
     }
-    for (size_t i = 0; i < e->column_count; i++) {
+    for (size_t i = 0; i < known->count; i++) {
+        const struct wr_value *value = w->view.values[known->list[i].number];
+
         buf_put_u8(b, ',');
-        TRY(take_cell(c, e, row, &cell, i, &value));
         if (value)
             value_put_csv(b, value);
     }
-    if (e->beside) {
-        struct wr_value beside = {.type = WR_VARBINARY, .bytes = take_beside(c, e, row)};
+    if (w->view.columns->beside) {
+        struct wr_value beside = {.type = WR_VARBINARY,
+                                  .bytes = export_view_beside(c, &w->view, row)};
 
         buf_put_u8(b, ',');
         if (beside.bytes.len)
@@ -333,6 +238,58 @@ static int put_csv_row(struct ctx *c, struct export *e, struct buf *b, const str
     }
     buf_put_u8(b, '\n');
     return 0;
+}
+
+static void put_json_row(struct ctx *c, const struct export_worker *w, struct buf *b,
+                         struct wr_row row)
+{
+    struct wr_cell *cells;
+
+    if (w->view.columns->versions && row.cell_count) {
+        cells = ARENA_ARRAY(&c->arena, struct wr_cell, row.cell_count + 1);
+        memcpy(cells, row.cells, sizeof(*cells) * row.cell_count);
+        cells[row.cell_count] = (struct wr_cell){
+            .name = BYTES_LIT(CELLS_COLUMN),
+            .value = {.type = WR_VARBINARY, .bytes = export_view_beside(c, &w->view, &row)}};
+        row.cells = cells;
+        row.cell_count++;
+    }
+    print_put_row(b, &row);
+}
+
+static int put_texts(struct ctx *c, void *arg, size_t worker, size_t piece,
+                     const struct wr_row *rows, size_t count)
+{
+    struct export *e = arg;
+    struct export_worker *w = &e->workers[worker];
+    struct buf b;
+
+    buf_init(&b, &c->arena, OUT_BYTES + (OUT_BYTES >> 2));
+    for (size_t i = 0; i < count; i++) {
+        struct wr_row row = rows[i];
+
+        read_flags_apply(c, &e->flags, &row);
+        if (e->format == EXPORT_JSON)
+            put_json_row(c, w, &b, row);
+        else
+            TRY(put_csv_row(c, w, &b, &row));
+        if (b.len > OUT_BYTES)
+            TRY(flush(c, e, w, piece, &b));
+    }
+    atomic_fetch_add(&e->progress.records, count);
+    return flush(c, e, w, piece, &b);
+}
+
+static int end_texts(struct ctx *c, void *arg, size_t worker, size_t piece)
+{
+    struct export *e = arg;
+
+    return written(c, e, ordered_end(&e->ordered, piece, &e->workers[worker].kept));
+}
+
+static void stop_texts(void *arg)
+{
+    ordered_stop(&((struct export *)arg)->ordered);
 }
 
 /* ---- Parquet ---- */
@@ -353,96 +310,193 @@ static bytes key_note(struct ctx *c, const struct wr_table_description *table)
     return buf_bytes(&b);
 }
 
+/* By number: the key, what stands beside, the attributes. In the file, that comes last. */
 static int open_parquet(struct ctx *c, struct export *e)
 {
-    size_t keys = e->table->key_count, count = keys + e->column_count;
-    struct parquet_column *columns = ARENA_ARRAY(&c->arena, struct parquet_column, count + 1);
-
-    for (size_t i = 0; i < count; i++) {
-        columns[i] =
-            i < keys ? (struct parquet_column){e->table->key[i].name, e->table->key[i].type, true}
-                     : (struct parquet_column){e->columns[i - keys].name, e->columns[i - keys].type,
-                                               false};
-        if (!parquet_takes(columns[i].type))
-            return fail(c, E_PARAMETER, "column %.*s is of type %s, which export does not write",
-                        BYTES_FMT(columns[i].name), type_name(columns[i].type));
-    }
-    if (e->beside)
-        columns[count++] = (struct parquet_column){BYTES_LIT(CELLS_COLUMN), WR_VARBINARY, false};
-    e->parquet = parquet_open(e->out, columns, count, key_note(c, e->table));
-    return 0;
-}
-
-static int put_parquet_row(struct ctx *c, struct export *e, const struct wr_row *row)
-{
-    const struct wr_value *values[WR_KEY_COLUMNS_MAX + COLUMNS_MAX + 1];
-    struct wr_value beside = {.type = WR_VARBINARY, .bytes = take_beside(c, e, row)};
-    size_t cell = 0, keys = row->key.count;
+    size_t keys = e->table->key_count;
+    struct parquet_column columns[WR_KEY_COLUMNS_MAX + 1];
+    const struct export_list *known = &e->columns.known;
 
     for (size_t i = 0; i < keys; i++)
-        values[i] = &row->key.columns[i].value;
-    for (size_t i = 0; i < e->column_count; i++)
-        TRY(take_cell(c, e, row, &cell, i, &values[keys + i]));
-    values[keys + e->column_count] = beside.bytes.len ? &beside : NULL;
-    parquet_put(e->parquet, values);
+        columns[i] = (struct parquet_column){e->table->key[i].name, e->table->key[i].type, true};
+    columns[keys] = (struct parquet_column){BYTES_LIT(CELLS_COLUMN), WR_VARBINARY, false};
+    e->first = keys + e->columns.beside;
+    for (size_t i = 0; i < keys + known->count; i++) {
+        bytes name = i < keys ? columns[i].name : known->list[i - keys].name;
+        enum wr_type type = i < keys ? columns[i].type : known->list[i - keys].type;
+
+        if (!parquet_takes(type))
+            return fail(c, E_PARAMETER, "column %.*s is of type %s, which export does not write",
+                        BYTES_FMT(name), type_name(type));
+    }
+    e->parquet = parquet_open(e->out, columns, e->first, key_note(c, e->table));
+    for (size_t i = 0; i < known->count; i++)
+        parquet_insert(e->parquet,
+                       &(struct parquet_column){known->list[i].name, known->list[i].type, false},
+                       keys + i);
+    e->columns.parquet = e->parquet;
     return 0;
 }
 
-static int flush(struct ctx *c, struct export *e, struct buf *b)
-{
-    if (b->len && fwrite(b->data, 1, b->len, e->out) != b->len) {
-        e->closed = errno == EPIPE;
-        return e->closed ? WALK_ENOUGH
-                         : fail(c, E_NO_SPACE, "cannot write: %s", sink_reason(&e->sink));
-    }
-    atomic_fetch_add(&e->progress.bytes, b->len);
-    b->len = 0;
-    return 0;
-}
-
-static bool has_format(const struct export *e, const char *name)
-{
-    return strcmp(e->options->format, name) == 0;
-}
-
-static void put_json_row(struct ctx *c, const struct export *e, struct buf *b, struct wr_row row)
-{
-    struct wr_cell *cells;
-
-    if (e->options->versions && row.cell_count) {
-        cells = ARENA_ARRAY(&c->arena, struct wr_cell, row.cell_count + 1);
-        memcpy(cells, row.cells, sizeof(*cells) * row.cell_count);
-        cells[row.cell_count] =
-            (struct wr_cell){.name = BYTES_LIT(CELLS_COLUMN),
-                             .value = {.type = WR_VARBINARY, .bytes = take_beside(c, e, &row)}};
-        row.cells = cells;
-        row.cell_count++;
-    }
-    print_put_row(b, &row);
-}
-
-static int put_rows(struct ctx *c, void *arg, const struct wr_row *rows, size_t count)
+/* Packs what a thread has, and writes it. */
+static int end_group(struct ctx *c, void *arg, size_t worker, size_t piece)
 {
     struct export *e = arg;
-    struct buf b;
+    struct group *g = &e->workers[worker].group;
+    bool good;
 
-    buf_init(&b, &c->arena, OUT_BYTES);
+    if (!g->rows)
+        return 0;
+    group_pack(g);
+    pthread_mutex_lock(&e->columns.mutex);
+    errno = 0;
+    parquet_add(e->parquet, g, piece);
+    good = !ferror(e->out);
+    pthread_mutex_unlock(&e->columns.mutex);
+    return written(c, e, good);
+}
+
+static int put_group_row(struct ctx *c, struct export *e, struct export_worker *w,
+                         const struct wr_row *row)
+{
+    struct wr_value beside = {.type = WR_VARBINARY};
+    bool grown = w->group.count == 0;
+
+    TRY(export_view_take(c, &w->view, row, e->first, &grown));
+    if (grown) {
+        pthread_mutex_lock(&e->columns.mutex);
+        parquet_widen(e->parquet, &w->group, e->first + w->view.known.count);
+        pthread_mutex_unlock(&e->columns.mutex);
+    }
+    for (size_t i = 0; i < row->key.count; i++)
+        w->view.values[i] = &row->key.columns[i].value;
+    beside.bytes = export_view_beside(c, &w->view, row);
+    if (e->columns.beside)
+        w->view.values[row->key.count] = beside.bytes.len ? &beside : NULL;
+    group_put(&w->group, w->view.values);
+    return 0;
+}
+
+static int put_groups(struct ctx *c, void *arg, size_t worker, size_t piece,
+                      const struct wr_row *rows, size_t count)
+{
+    struct export *e = arg;
+    struct export_worker *w = &e->workers[worker];
+
     for (size_t i = 0; i < count; i++) {
         struct wr_row row = rows[i];
 
         read_flags_apply(c, &e->flags, &row);
-        if (has_format(e, "jsonl"))
-            put_json_row(c, e, &b, row);
-        else if (e->parquet)
-            TRY(put_parquet_row(c, e, &row));
-        else
-            TRY(put_csv_row(c, e, &b, &row));
-        if (b.len > OUT_BYTES)
-            TRY(flush(c, e, &b));
+        TRY(put_group_row(c, e, w, &row));
+        if (group_is_full(&w->group, GROUP_BYTES))
+            TRY(end_group(c, e, worker, piece));
     }
-    e->rows += count;
     atomic_fetch_add(&e->progress.records, count);
-    return flush(c, e, &b);
+    return 0;
+}
+
+/* ---- all of it ---- */
+
+static int note_rows(struct ctx *c, void *arg, size_t worker, size_t piece,
+                     const struct wr_row *rows, size_t count)
+{
+    struct export *e = arg;
+    bool grown = false;
+
+    (void)piece;
+    for (size_t i = 0; i < count; i++) {
+        struct wr_row row = rows[i];
+
+        read_flags_apply(c, &e->flags, &row);
+        TRY(export_view_take(c, &e->workers[worker].view, &row, 0, &grown));
+    }
+    return 0;
+}
+
+static void begin_views(struct export *e)
+{
+    for (size_t i = 0; i < e->options->workers; i++)
+        export_view_init(&e->workers[i].view, &e->columns);
+}
+
+static void end_views(struct export *e)
+{
+    for (size_t i = 0; i < e->options->workers; i++) {
+        export_view_merge(&e->workers[i].view);
+        export_view_release(&e->workers[i].view);
+    }
+}
+
+static int walk(struct ctx *c, struct export *e, struct walkers how)
+{
+    int code;
+
+    how.target = e->target;
+    how.range = e->range;
+    how.pieces = &e->pieces;
+    how.count = e->options->workers;
+    how.arg = e;
+    begin_views(e);
+    code = walkers_run(c, &how);
+    end_views(e);
+    return code;
+}
+
+/* Looks at the first rows of some pieces. */
+static int look(struct ctx *c, struct client *cl, struct export *e)
+{
+    size_t pieces = e->pieces.count + 1, step = (pieces + SAMPLE_PIECES - 1) / SAMPLE_PIECES;
+    struct wr_request request = {.op = WR_OP_GET_RANGE, .get_range = e->range};
+    struct wr_reply reply;
+    int code = 0;
+
+    request.get_range.has_limit = true;
+    request.get_range.limit = SAMPLE_ROWS;
+    begin_views(e);
+    for (size_t i = 0; i < pieces && !code; i += step) {
+        if (i)
+            request.get_range.start = e->pieces.bounds[i - 1];
+        code = walk_page(c, cl, &request, &reply);
+        if (!code)
+            code = note_rows(c, e, 0, i, reply.range.rows, reply.range.row_count);
+    }
+    end_views(e);
+    return code;
+}
+
+/* Which columns there are. CSV has to know them all before the first row. */
+static int find_columns(struct ctx *c, struct client *cl, struct export *e)
+{
+    struct export_columns *k = &e->columns;
+
+    if (e->format == EXPORT_JSON || e->all_typed)
+        return 0;
+    k->max = k->beside ? EXPORT_NAMES_MAX : EXPORT_COLUMNS_MAX;
+    k->counted = k->beside;
+    if (e->format == EXPORT_PARQUET)
+        TRY(look(c, cl, e));
+    if (e->format == EXPORT_CSV || k->known.count > NAMES_MANY)
+        TRY(walk(c, e, (struct walkers){.rows = note_rows}));
+    k->max = k->beside ? EXPORT_PARQUET_COLUMNS : EXPORT_COLUMNS_MAX;
+    k->counted = false;
+    return 0;
+}
+
+static int begin_output(struct ctx *c, struct export *e)
+{
+    struct ordered_text none = {0};
+    struct buf header;
+
+    export_columns_keep_frequent(&e->columns);
+    if (e->format == EXPORT_PARQUET)
+        return open_parquet(c, e);
+    e->columns.closed = true;
+    ordered_init(&e->ordered, e->out);
+    if (e->format == EXPORT_JSON)
+        return 0;
+    buf_init(&header, &c->arena, 0);
+    put_header(e, &header);
+    return written(c, e, ordered_put(&e->ordered, 0, &none, buf_bytes(&header)));
 }
 
 static int end_output(struct ctx *c, struct export *e, int code)
@@ -456,68 +510,102 @@ static int end_output(struct ctx *c, struct export *e, int code)
     return code;
 }
 
-/* What stands in front of the rows. */
-static int begin_output(struct ctx *c, struct client *cl, struct export *e)
-{
-    struct buf header;
-
-    if (has_format(e, "jsonl"))
-        return 0;
-    if (!e->all_typed)
-        TRY(walk_range(c, cl, &e->range, note_rows, e));
-    keep_frequent(e);
-    if (has_format(e, "parquet"))
-        return open_parquet(c, e);
-    buf_init(&header, &c->arena, 0);
-    put_header(e, &header);
-    return flush(c, e, &header);
-}
-
 static int export_steps(struct ctx *c, struct client *cl, struct export *e)
 {
-    int code = begin_output(c, cl, e);
+    struct walkers how = {.rows = put_texts, .end = end_texts, .stop = stop_texts};
+    uint64_t piece = e->format == EXPORT_PARQUET ? PARQUET_PIECE_BYTES : TEXT_PIECE_BYTES;
+    int code;
 
+    e->target = cl->target;
+    e->pieces.count = 0;
+    if (e->options->workers > 1)
+        walkers_cut(c, cl, e->table, &e->range, piece, &e->pieces);
+    TRY(find_columns(c, cl, e));
+    code = begin_output(c, e);
+    if (e->format == EXPORT_PARQUET)
+        how = (struct walkers){.rows = put_groups, .end = end_group};
     if (code == 0)
-        code = walk_range(c, cl, &e->range, put_rows, e);
+        code = walk(c, e, how);
     if (e->parquet)
         parquet_close(e->parquet, code == 0);
+    else
+        ordered_destroy(&e->ordered);
+    return code == WALK_ENOUGH ? 0 : code;
+}
+
+static int export_walk(struct ctx *c, struct client *cl, struct export *e)
+{
+    size_t n = e->options->workers;
+    int code;
+
+    e->workers = mem_zalloc(sizeof(*e->workers) * n);
+    code = export_steps(c, cl, e);
+    for (size_t i = 0; i < n; i++) {
+        group_release(&e->workers[i].group);
+        ordered_text_release(&e->workers[i].kept);
+    }
+    mem_free(e->workers);
     return code;
+}
+
+static int parse_format(struct ctx *c, struct export *e)
+{
+    static const char *const names[] = {"csv", "jsonl", "parquet"};
+
+    for (size_t i = 0; i < PORT_COUNT(names); i++)
+        if (strcmp(e->options->format, names[i]) == 0) {
+            e->format = (enum export_format)i;
+            return 0;
+        }
+    return fail(c, E_PARAMETER, "--format is csv, jsonl or parquet, not '%s'", e->options->format);
+}
+
+static int export_to_sink(struct ctx *c, struct client *cl, struct export *e)
+{
+    const struct export_options *o = e->options;
+    int code = sink_open(c, &e->sink, &o->s3, o->output), closed;
+
+    e->out = e->sink.file;
+    if (code == 0)
+        code = end_output(c, e, export_walk(c, cl, e));
+    closed = sink_close(c, &e->sink, code == 0);
+    return code ? code : closed;
 }
 
 static int export_run(struct ctx *c, struct client *cl, struct cli *cli, void *options)
 {
     const struct export_options *o = options;
     struct wr_table_description table;
-    struct export e = {.options = o, .table = &table, .arena = &c->arena};
+    struct export e = {.options = o, .table = &table};
     char count[PROGRESS_TEXT];
-    int code, closed;
+    int code;
 
-    if (!has_format(&e, "csv") && !has_format(&e, "jsonl") && !has_format(&e, "parquet"))
-        return fail(c, E_PARAMETER, "--format is csv, jsonl or parquet, not '%s'", o->format);
-    if (has_format(&e, "parquet") && !o->output && isatty(STDOUT_FILENO))
+    TRY(parse_format(c, &e));
+    if (e.format == EXPORT_PARQUET && !o->output && isatty(STDOUT_FILENO))
         return fail(c, E_PARAMETER, "Parquet is nothing to look at: give --output FILE, or a pipe");
     TRY(cli_describe(c, cl, bytes_str(cli->argv[0]), &table));
-    e.beside = o->versions || (has_format(&e, "parquet") && !o->columns);
-    e.names_max = e.beside ? PARQUET_NAMES : COLUMNS_MAX;
-    e.columns = ARENA_ARRAY(&c->arena, struct export_column, e.names_max + 1);
-    TRY(choose(c, &e, cli));
-    progress_start(&e.progress, c->clock, 0, o->quiet);
-    code = sink_open(c, &e.sink, &o->s3, o->output);
-    e.out = e.sink.file;
-    if (code == 0)
-        code = end_output(c, &e, export_steps(c, cl, &e));
-    closed = sink_close(c, &e.sink, code == 0);
-    code = code ? code : closed;
-    progress_end(&e.progress);
+    export_columns_init(&e.columns, table.key_count,
+                        o->versions || (e.format == EXPORT_PARQUET && !o->columns), o->versions);
+    code = choose(c, &e, cli);
+    if (code == 0) {
+        progress_start(&e.progress, c->clock, 0, o->quiet);
+        code = export_to_sink(c, cl, &e);
+        progress_end(&e.progress);
+    }
+    export_columns_release(&e.columns);
     if (code == 0 && !o->quiet)
         fprintf(stderr, "%s: %s rows in %.1f s\n", cli->argv[0],
-                progress_format_count(e.rows, count), progress_seconds(&e.progress));
+                progress_format_count(atomic_load(&e.progress.records), count),
+                progress_seconds(&e.progress));
     return code;
 }
 
 static void export_defaults(void *options)
 {
-    ((struct export_options *)options)->format = "csv";
+    struct export_options *o = options;
+
+    o->format = "csv";
+    o->workers = 4;
 }
 
 const struct command command_export = {
@@ -531,7 +619,7 @@ const struct command command_export = {
         "which `widerow import` makes the same rows again, binary values included; a cell that is\n"
         "not there is an empty field, an empty text is \"\". A column must have one type in all\n"
         "rows. JSON Lines has no such bound; binaries are {\"base64\":\"...\"}. Parquet has CSV's\n"
-        "columns (zstd, plain pages), for pandas, DuckDB, Spark and `widerow import`.\n"
+        "columns (zstd), for pandas, DuckDB, Spark and `widerow import`.\n"
         "Names beyond the 500 most frequent, and other types than their column's, stand in a\n"
         "binary column of Parquet, " CELLS_COLUMN
         ", from which import takes them back. The newest\n"

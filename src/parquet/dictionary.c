@@ -12,19 +12,11 @@ struct dictionary_slot {
     uint32_t at, len;
 };
 
-void dictionary_clear(struct dictionary *d)
-{
-    d->values.len = 0;
-    d->count = 0;
-    mem_free(d->slots);
-    d->slots = NULL;
-    d->slot_count = 0;
-}
-
 void dictionary_release(struct dictionary *d)
 {
-    dictionary_clear(d);
     thrift_release(&d->values);
+    mem_free(d->slots);
+    *d = (struct dictionary){0};
 }
 
 /* Where it stands or belongs. */
@@ -70,8 +62,10 @@ uint32_t dictionary_number(struct dictionary *d, bytes value)
     s = find(d, value, hash);
     if (s->number)
         return s->number - 1;
-    if (value.len > DICTIONARY_BYTES_MAX - d->values.len)
+    if (value.len + 4 > DICTIONARY_BYTES_MAX - d->values.len)
         return DICTIONARY_FULL;
+    if (d->counted)
+        thrift_put_u32(&d->values, (uint32_t)value.len);
     *s = (struct dictionary_slot){hash, ++d->count, (uint32_t)d->values.len, (uint32_t)value.len};
     thrift_put(&d->values, value.ptr, value.len);
     return s->number - 1;

@@ -9,16 +9,16 @@
 #define DICTIONARY_FULL UINT32_MAX
 
 struct dictionary {
+    bool counted;         /* texts: their lengths stand in front */
     struct thrift values; /* PLAIN, one behind the other */
     uint32_t count;
     struct dictionary_slot *slots; /* open addressing; NULL: none yet */
     uint32_t slot_count;
 };
 
-/* The number of a value, which is written as PLAIN has it; DICTIONARY_FULL: there is no room. */
+/* The number of a value; DICTIONARY_FULL: there is no room. */
 uint32_t dictionary_number(struct dictionary *d, bytes value);
 
-void dictionary_clear(struct dictionary *d);
 void dictionary_release(struct dictionary *d);
 
 #endif

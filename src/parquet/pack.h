@@ -7,7 +7,8 @@
 /* Bits that a number needs. */
 unsigned pack_width(uint64_t v);
 
-/* One run of packed numbers, as RLE_DICTIONARY's pages have it, the width in front. */
+/* One run of packed numbers, of at most 32 bits each, as RLE_DICTIONARY's pages have it, the width
+ * in front. */
 void pack_indexes(struct thrift *t, const uint32_t *numbers, size_t count, unsigned width);
 
 /* DELTA_BINARY_PACKED: `values` are little-endian, of 8 bytes each. */

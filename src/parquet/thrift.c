@@ -12,15 +12,20 @@ void thrift_release(struct thrift *t)
     *t = (struct thrift){0};
 }
 
+uint8_t *thrift_reserve(struct thrift *t, size_t n)
+{
+    if (t->capacity - t->len < n) {
+        t->capacity = (t->len + n) + (t->len + n) / 2;
+        t->data = mem_realloc(t->data, t->capacity);
+    }
+    return t->data + t->len;
+}
+
 void thrift_put(struct thrift *t, const void *data, size_t n)
 {
     if (n == 0)
         return;
-    if (t->capacity - t->len < n) {
-        t->capacity = (t->len + n) * 2;
-        t->data = mem_realloc(t->data, t->capacity);
-    }
-    memcpy(t->data + t->len, data, n);
+    memcpy(thrift_reserve(t, n), data, n);
     t->len += n;
 }
 

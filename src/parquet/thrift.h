@@ -26,6 +26,9 @@ struct thrift {
 
 void thrift_release(struct thrift *t);
 
+/* Room for n more bytes; the caller fills them and adds to t->len. */
+uint8_t *thrift_reserve(struct thrift *t, size_t n);
+
 /* Bytes as they are. */
 void thrift_put(struct thrift *t, const void *data, size_t n);
 void thrift_put_u8(struct thrift *t, uint8_t v);

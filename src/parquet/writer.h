@@ -1,26 +1,19 @@
 /* parquet.h: rows as a Parquet file, which DuckDB, Spark, pandas and the like read.
  *
- * Pages of about 1 MiB (data pages of the first form, with checksums), zstd; few different values
- * as numbers of a dictionary, other whole numbers as differences, all else PLAIN. Key columns are
- * required, others optional. A row group holds at most 64 MiB before compression, so that memory is
- * bounded whatever the size of the table. The file's own note "widerow.key" names the key columns
- * and types: "id:integer,at:integer". */
+ * Pages of about 1 MiB (data pages of the first form, with checksums), zstd; each column of a row
+ * group in the encoding that gives the fewest bytes (chunk.h). Key columns are required, others
+ * optional. A row group is kept in memory until it is full (group.h), so that memory is bounded
+ * whatever the size of the table. The file's own note "widerow.key" names the key columns and
+ * types: "id:integer,at:integer".
+ *
+ * Row groups may be made by several threads and written as they come: the footer, which is what
+ * readers go by, has them in their order. */
 #ifndef PARQUET_WRITER_H
 #define PARQUET_WRITER_H
 
-#include "widerow.h"
+#include "parquet/group.h"
 
-#include <stdbool.h>
 #include <stdio.h>
-
-struct parquet_column {
-    struct wr_bytes name; /* must outlive the writer */
-    enum wr_type type;    /* one of the five that parquet_takes() */
-    bool key;
-};
-
-/* WR_BIGINT, WR_DOUBLE, WR_BOOLEAN, WR_VARCHAR, WR_VARBINARY. */
-bool parquet_takes(enum wr_type type);
 
 struct parquet;
 
@@ -29,9 +22,25 @@ struct parquet;
 struct parquet *parquet_open(FILE *out, const struct parquet_column *columns, size_t count,
                              struct wr_bytes key_note);
 
+/* One column more, optional, which stands at place `at` of the file; its number is how many there
+ * were before. Row groups that were made without it have no value there. */
+void parquet_insert(struct parquet *p, const struct parquet_column *column, size_t at);
+
+/* How large a row group of parquet_put() gets before it is packed, instead of GROUP_BYTES. */
+void parquet_group_bytes(struct parquet *p, uint64_t size);
+
 /* A row: a value of its column's type for each column, or NULL: there is none. A key's are all
  * there. */
 void parquet_put(struct parquet *p, const struct wr_value *const *values);
+
+/* Gives a row group that is made apart the first `count` columns, by their numbers; rows that it
+ * has already have no value in what it lacked. Not while one is inserted. */
+void parquet_widen(const struct parquet *p, struct group *g, size_t count);
+
+/* Writes a row group that was packed, of some of the file's columns, the first ones by number, and
+ * empties it. Groups stand in the file's footer by their order: `piece`, then as they came. One
+ * thread at a time. */
+void parquet_add(struct parquet *p, struct group *g, uint64_t piece);
 
 /* Writes what is left, and, if `whole`, the footer, without which a file is none; frees. Whether
  * all could be written ferror(out) tells. */

@@ -141,10 +141,24 @@ def deltas(page, at):
     return out, t.at
 
 
-def read_chunk(data, meta, element, at):
+def delta_texts(page, at, count):
+    """What each shares with the one before, the lengths of the rests, the rests."""
+    shared, at = deltas(page, at)
+    lengths, at = deltas(page, at)
+    assert len(shared) == len(lengths) == count
+    out, last = [], b""
+    for n, size in zip(shared, lengths):
+        assert 0 <= n <= len(last) and size >= 0
+        last = last[:n] + page[at : at + size]
+        at += size
+        out.append(last)
+    return out, at
+
+
+def read_chunk(data, meta, element):
     out, pages, dictionary = [], 0, None
+    at = meta.get(11, meta[9])
     end = at + meta[7]
-    assert at == meta.get(11, meta[9])
     while at < end:
         t = Thrift(data, at)
         head = t.struct()
@@ -165,10 +179,12 @@ def read_chunk(data, meta, element, at):
         elif head[5][2] == 5:
             there, stop = deltas(page, begin)
             assert len(there) == sum(present)
+        elif head[5][2] == 7:
+            there, stop = delta_texts(page, begin, sum(present))
         else:
             assert head[5][2] == 0
             there, stop = values(page, begin, meta[1], sum(present))
-        assert stop == len(page)
+        assert stop == len(page) and head[5][2] in meta[2]
         there = iter(there)
         out += [next(there) if p else None for p in present]
         pages += 1
@@ -185,18 +201,23 @@ def main():
     assert t.at == len(data) - 8
     root, *elements = footer[2]
     assert root[5] == len(elements)
-    rows, pages, covered = [], 0, 4
+    rows, pages, spans = [], 0, []
     for group in footer[4]:
         columns = []
         for chunk, element in zip(group[1], elements, strict=True):
             meta = chunk[3]
             assert meta[3] == [element[4]] and meta[1] == element[1]
-            column, n = read_chunk(data, meta, element, covered)
-            covered += meta[7]
+            column, n = read_chunk(data, meta, element)
+            spans.append((meta.get(11, meta[9]), meta[7]))
             columns.append(column)
             pages += n
         assert all(len(c) == group[3] for c in columns)
         rows += zip(*columns)
+    # Row groups stand as they came, one behind the other, without a gap.
+    covered = 4
+    for at, length in sorted(spans):
+        assert at == covered
+        covered += length
     assert len(rows) == footer[3] and covered == len(data) - 8 - size
     if sys.argv[1] == "--facts":
         notes = {n[1].decode(): n[2].decode() for n in footer[5]}

@@ -147,14 +147,19 @@ check "is a file all the same" sh -c 'python3 test/export/parquet.py --facts "$1
 python3 -c '
 import json
 for i in range(12000):
-    row = {"id": i, "pad": "%06x" % (i * 1397) * 1000, "flag": i % 3 == 0}
+    row = {"id": i, "pad": "%06x" % (i * 1397) * 700, "flag": i % 3 == 0}
     if i % 2: row["d"] = i / 8
     if i % 5000 == 0: row["big"] = "y" * 1500000
+    if i > 11990: row["late"] = "2025-01-%02d" % (i - 11980)
     print(json.dumps(row))' >"$work/large.jsonl"
 check "import of a table of some row groups" run import "$work/large.jsonl" --table groups --create --key id --quiet
 check "Parquet of it" parquet groups
-check "several groups, more pages" sh -c 'set -- $(python3 test/export/parquet.py --facts "$1") && [ "$1" = 12000 ] && [ "$2" = 2 ] && [ "$3" -gt 60 ]' - "$work/groups.parquet"
-check "the same rows" same_rows groups
+check "several groups, more pages" sh -c 'set -- $(python3 test/export/parquet.py --facts "$1") && [ "$1" = 12000 ] && [ "$2" -gt 2 ] && [ "$3" -gt 60 ]' - "$work/groups.parquet"
+check "the same rows, a column that comes late among them" same_rows groups
+check "JSON Lines by one connection" run export groups --format jsonl --workers 1 --output "$work/one.jsonl" --quiet
+check "the same bytes as by four" cmp "$work/one.jsonl" "$work/groups.rows.jsonl"
+check "a reader that has seen enough ends the export" sh -c '"$1" export groups --format jsonl --quiet --dir "$2" | head -c 1000000 | wc -c | grep -qx 1000000' - "$widerow" "$work/data"
+check "no room for five" sh -c '! "$1" export groups --workers 5 --dir "$2" >/dev/full 2>"$3"; grep -q "No space" "$3"' - "$widerow" "$work/data" "$work/err"
 check "no room for Parquet" sh -c '! "$1" export groups --format parquet --dir "$2" >/dev/full 2>"$3"; grep -q "No space" "$3"' - "$widerow" "$work/data" "$work/err"
 # Records without their key: errors of their lines, never rows under an empty key.
 { echo user,n; for n in $(seq 3000); do [ $((n % 10)) -lt 3 ] && echo ",$n" || echo "u$n,$n"; done; } >"$work/empty.csv"

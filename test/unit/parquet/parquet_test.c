@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "parquet/codec.h"
 #include "parquet/convert.h"
+#include "parquet/format.h"
 #include "parquet/reader.h"
 #include "parquet/writer.h"
 
@@ -133,6 +134,74 @@ static void test_round_trip(void **state)
     parquet_reader_close(r);
     ctx_release(&c);
     mem_free((void *)(uintptr_t)file.ptr);
+}
+
+#define PIECE_ROWS 3000
+
+/* A row group of times, of which each begins as the one before does, and, if it is `wide`, of a
+ * column that the file did not have before. */
+static void put_piece(struct parquet *p, uint64_t piece, bool wide)
+{
+    struct group g = {0};
+
+    parquet_widen(p, &g, wide ? 3 : 2);
+    for (uint64_t i = 0; i < PIECE_ROWS; i++) {
+        char text[32];
+        struct wr_value id = {.type = WR_BIGINT, .integer = (int64_t)(piece * PIECE_ROWS + i)};
+        struct wr_value time = {.type = WR_VARCHAR}, late = {.type = WR_BOOLEAN, .boolean = i & 1};
+        const struct wr_value *row[] = {&id, i % 10 ? &time : NULL, i % 3 ? &late : NULL};
+        int n = snprintf(text, sizeof(text), "2025-%02d-%02d %02d:%02d", (int)(i / 300 + 1),
+                         (int)(i / 10 % 30 + 1), (int)(i * 7 % 24), (int)(i * 31 % 60));
+
+        time.bytes = bytes_of(text, (size_t)n);
+        group_put(&g, row);
+    }
+    group_pack(&g);
+    assert_true(g.chunks[1].encodings & 1u << ENCODING_DELTA_BYTE_ARRAY);
+    parquet_add(p, &g, piece);
+    assert_int_equal(g.rows, 0);
+    group_release(&g);
+}
+
+/* Groups that are written out of order, and one that lacks a column: rows come in order. */
+static void test_pieces(void **state)
+{
+    static const struct parquet_column columns[] = {{{"id", 2}, WR_BIGINT, true},
+                                                    {{"time", 4}, WR_VARCHAR, false}};
+    static const struct parquet_column late = {{"late", 4}, WR_BOOLEAN, false};
+    uint8_t *data = mem_alloc(1 << 20);
+    FILE *f = fmemopen(data, 1 << 20, "w");
+    struct parquet *p = parquet_open(f, columns, 2, BYTES_LIT("id:integer"));
+    const struct wr_value *values;
+    struct parquet_reader *r;
+    bytes file;
+    int code;
+
+    (void)state;
+    put_piece(p, 1, false);
+    parquet_insert(p, &late, 1); /* in front of the time */
+    put_piece(p, 2, true);
+    put_piece(p, 0, false);
+    parquet_close(p, true);
+    file = bytes_of(data, (size_t)ftell(f));
+    assert_int_equal(fclose(f), 0);
+    r = open_file(&file, &code);
+    assert_int_equal(code, 0);
+    for (uint64_t i = 0; i < (uint64_t)3 * PIECE_ROWS; i++) {
+        uint64_t at = i % PIECE_ROWS;
+        bool has_late = i >= (uint64_t)2 * PIECE_ROWS && at % 3;
+
+        assert_int_equal(parquet_reader_next(r, &values), PARQUET_ROW);
+        assert_int_equal(values[0].integer, i);
+        assert_int_equal(values[1].type, has_late ? WR_BOOLEAN : WR_NULL);
+        assert_int_equal(values[2].type, at % 10 ? WR_VARCHAR : WR_NULL);
+        if (at % 10)
+            assert_int_equal(values[2].bytes.len, 16);
+    }
+    assert_int_equal(parquet_reader_next(r, &values), PARQUET_END);
+    parquet_reader_close(r);
+    ctx_release(&c);
+    mem_free(data);
 }
 
 /* Reads it whatever it is; returns whether all of it was good. */
@@ -290,9 +359,9 @@ static void test_codecs(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_damage),
-        cmocka_unit_test(test_decimals),   cmocka_unit_test(test_moments),
-        cmocka_unit_test(test_codecs),
+        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_damage),     cmocka_unit_test(test_decimals),
+        cmocka_unit_test(test_moments),    cmocka_unit_test(test_codecs),
     };
 
     clock_real_init(&clock_);
