@@ -177,18 +177,28 @@ static int run_windows(struct search *x, const struct view_segment *v, struct no
     return E_OK;
 }
 
+/* What scores less than the last hit that is kept can't come in. */
+static void skip_below(const struct search *x, struct node *root)
+{
+    float least;
+
+    if (top_least(&x->top, &least))
+        root->skip(root, least);
+}
+
 /* A query of words that few documents have is asked for one document after the other: most windows
  * would be nearly empty. */
 static bool stepped(struct search *x, const struct view_segment *v, struct node *root,
                     const struct node *filter)
 {
     static const uint64_t few = 16; /* of so many documents, one */
+    bool skips = root->skip && !x->all;
     const struct segment *s = v->segment;
     int64_t expired_ms = x->job->expired_ms;
     float score = 0;
 
     if (!x->scores || !root->next || (filter && !filter->test) || collectors_any(&x->collectors) ||
-        root->estimate * few > s->documents)
+        (!skips && root->estimate * few > s->documents))
         return false;
     for (uint32_t doc = root->next(root, 0, &score); doc != NODE_END;
          doc = root->next(root, doc + 1, &score)) {
@@ -198,6 +208,8 @@ static bool stepped(struct search *x, const struct view_segment *v, struct node 
             continue;
         x->total++;
         top_add_scored(&x->top, s, doc, score);
+        if (skips)
+            skip_below(x, root);
     }
     return true;
 }

@@ -2,12 +2,21 @@
 
 #include <stdlib.h>
 
+#define SKIP_CLAUSES_MAX 16 /* of many, windows ask faster */
+
 struct bool_node {
     struct node node;
     struct bool_parts parts;
     float *scores;       /* of a part */
     uint32_t *next_docs; /* of each `should`, where documents are asked for one by one */
     float *next_scores;
+    /* Documents that have none but the first `spare` of them, in the order of their bounds, score
+     * less than `least`, and are not looked for. */
+    struct node **ranked;
+    uint32_t *ranks; /* which of `should` they are */
+    float *bounds;   /* of each together with those before it */
+    size_t spare;
+    float least;
 };
 
 static int by_estimate(const void *a, const void *b)
@@ -142,26 +151,96 @@ static bool all_test(struct node *const *list, size_t count)
     return true;
 }
 
+/* The next document of those that are looked for. */
+static uint32_t next_wanted(struct bool_node *b, uint32_t from)
+{
+    uint32_t first = NODE_END;
+
+    for (size_t i = b->spare; i < b->parts.should_count; i++) {
+        uint32_t at = b->ranks[i];
+
+        if (b->next_docs[at] < from)
+            b->next_docs[at] = b->ranked[i]->next(b->ranked[i], from, &b->next_scores[at]);
+        first = b->next_docs[at] < first ? b->next_docs[at] : first;
+    }
+    return first;
+}
+
+/* Brings those that are spared to the document, as long as it may still score enough. */
+static bool scores_enough(struct bool_node *b, uint32_t doc)
+{
+    float sum = 0;
+
+    if (!b->spare)
+        return true;
+    for (size_t i = b->spare; i < b->parts.should_count; i++)
+        sum += b->next_docs[b->ranks[i]] == doc ? b->next_scores[b->ranks[i]] : 0;
+    for (size_t i = b->spare; i--;) {
+        uint32_t at = b->ranks[i];
+
+        if ((sum + b->bounds[i]) * 1.0001f < b->least)
+            return false;
+        if (b->next_docs[at] < doc)
+            b->next_docs[at] = b->ranked[i]->next(b->ranked[i], doc, &b->next_scores[at]);
+        sum += b->next_docs[at] == doc ? b->next_scores[at] : 0;
+    }
+    return true;
+}
+
 /* Of clauses of which any is enough. */
 static uint32_t next_should(struct node *n, uint32_t from, float *score)
 {
     struct bool_node *b = (struct bool_node *)n;
     const struct bool_parts *p = &b->parts;
-    uint32_t first = NODE_END;
+    uint32_t first = next_wanted(b, from);
     float sum = 0;
 
-    for (size_t i = 0; i < p->should_count; i++) {
-        if (b->next_docs[i] < from)
-            b->next_docs[i] = p->should[i]->next(p->should[i], from, &b->next_scores[i]);
-        first = b->next_docs[i] < first ? b->next_docs[i] : first;
-    }
+    while (first != NODE_END && !scores_enough(b, first))
+        first = next_wanted(b, first + 1);
     if (first == NODE_END)
         return NODE_END;
-    for (size_t i = 0; i < p->should_count; i++)
+    for (size_t i = 0; i < p->should_count; i++) /* in this order, however they are ranked */
         if (b->next_docs[i] == first)
             sum += b->next_scores[i];
     *score = p->weight != 1 ? sum * p->weight : sum;
     return first;
+}
+
+/* By the bounds of scores: words that nearly all documents have need not be looked for once better
+ * hits are there. */
+static void skip_should(struct node *n, float least)
+{
+    struct bool_node *b = (struct bool_node *)n;
+
+    b->least = least / b->parts.weight;
+    while (b->spare < b->parts.should_count && b->bounds[b->spare] * 1.0001f < b->least)
+        b->spare++;
+}
+
+static void rank(struct query *q, struct bool_node *b)
+{
+    size_t count = b->parts.should_count;
+    float sum = 0;
+    bool known = b->parts.weight > 0 && count <= SKIP_CLAUSES_MAX;
+
+    b->ranked = ARENA_ARRAY(&q->c->arena, struct node *, count);
+    b->ranks = ARENA_ARRAY(&q->c->arena, uint32_t, count);
+    b->bounds = ARENA_ARRAY(&q->c->arena, float, count);
+    for (size_t i = 0; i < count; i++) {
+        size_t at = i;
+
+        known &= b->parts.should[i]->bound > 0;
+        for (; at && b->ranked[at - 1]->bound > b->parts.should[i]->bound; at--) {
+            b->ranked[at] = b->ranked[at - 1];
+            b->ranks[at] = b->ranks[at - 1];
+        }
+        b->ranked[at] = b->parts.should[i];
+        b->ranks[at] = (uint32_t)i;
+    }
+    for (size_t i = 0; i < count; i++)
+        b->bounds[i] = sum += b->ranked[i]->bound;
+    b->node.bound = known ? sum * b->parts.weight : 0;
+    b->node.skip = known ? skip_should : NULL;
 }
 
 /* Can it be asked for the next document? Then every clause stands before its first one. */
@@ -179,6 +258,7 @@ static void begin_next(struct query *q, struct bool_node *b)
     for (size_t i = 0; i < p->should_count; i++)
         b->next_docs[i] = p->should[i]->next(p->should[i], 0, &b->next_scores[i]);
     b->node.next = next_should;
+    rank(q, b);
 }
 
 struct node *node_bool(struct query *q, const struct bool_parts *parts)
@@ -296,6 +376,11 @@ struct node *node_constant(struct query *q, struct node *inner, float score)
     struct constant_node *k = ARENA_NEW(&q->c->arena, struct constant_node);
 
     *k = (struct constant_node){
-        {window_constant, inner->estimate, inner->test ? test_constant : NULL, NULL}, inner, score};
+        .node = {.window = window_constant,
+                 .estimate = inner->estimate,
+                 .test = inner->test ? test_constant : NULL},
+        .inner = inner,
+        .score = score,
+    };
     return &k->node;
 }

@@ -74,6 +74,23 @@ static int make_polygon(struct query *q, struct shape *s)
     return E_OK;
 }
 
+/* Most points of the latitudes are beside the box: its longitudes are compared first, also where
+ * they go over the date line. To the end of the block, or of the latitudes. */
+static uint32_t mark_block(struct order_reader *r, uint32_t i, int64_t top, const struct shape *s,
+                           uint64_t *bits)
+{
+    const int64_t *values = (const int64_t *)r->values.data - r->values.first;
+    uint32_t left = (uint32_t)s->box.left, span = (uint32_t)s->box.right - left;
+
+    for (uint32_t end = r->values.end; i < end && values[i] <= top; i++)
+        if ((uint32_t)values[i] - left <= span && shape_has(s, document_unpack_point(values[i]))) {
+            uint32_t doc = order_reader_doc(r, i);
+
+            bits[doc / 64] |= 1ull << doc % 64;
+        }
+    return i;
+}
+
 /* By latitude those that may fit lie together in the order of values. */
 static int mark_points(struct query *q, size_t field, const struct shape *s, uint64_t *bits)
 {
@@ -81,19 +98,12 @@ static int mark_points(struct query *q, size_t field, const struct shape *s, uin
     struct order_reader r;
     uint32_t i;
 
+    if (s->box.empty)
+        return E_OK;
     order_reader_begin(&r, q->c, q->segment, field);
     i = order_reader_find(&r, (int64_t)((uint64_t)(uint32_t)s->box.bottom << 32));
-    for (; i < r.count && !r.rc; i++) {
-        int64_t value = order_reader_value(&r, i);
-
-        if (value > top)
-            break;
-        if (shape_has(s, document_unpack_point(value))) {
-            uint32_t doc = order_reader_doc(&r, i);
-
-            bits[doc / 64] |= 1ull << doc % 64;
-        }
-    }
+    while (i < r.count && order_reader_value(&r, i) <= top && !r.rc)
+        i = mark_block(&r, i, top, s, bits);
     order_reader_end(&r);
     return r.rc;
 }

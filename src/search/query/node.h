@@ -16,6 +16,11 @@ struct node {
     /* The first document from `from` on that matches, with its score, or NODE_END; asked in
      * ascending order, and never mixed with windows. NULL: it can't be asked so. */
     uint32_t (*next)(struct node *n, uint32_t from, float *score);
+    /* Of next(): no score is above it. 0: that is not known. */
+    float bound;
+    /* Documents whose score is below `least`, which grows, need not come from next() any more. May
+     * be NULL. */
+    void (*skip)(struct node *n, float least);
 };
 
 #define NODE_END UINT32_MAX

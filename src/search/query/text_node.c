@@ -126,6 +126,12 @@ struct text_term {
     struct scorer scorer;
 };
 
+/* Of any document: it has no more of the term than tokens. Rounding is allowed for. */
+static float bound_of(const struct scorer *s)
+{
+    return s->weight > 0 ? s->weight / (1 + s->by_length) * 1.0001f : 0;
+}
+
 /* To the first document that is not below `doc`. */
 static void text_term_seek(struct text_term *t, uint32_t doc)
 {
@@ -181,7 +187,7 @@ static int text_term_init(struct query *q, struct text_term *t, size_t field,
     if (freqs)
         TRY(parts_slice(q->c, q->segment, SECTION_FREQS, field, from * 2, to * 2, q->held, &often));
     *t = (struct text_term){
-        .node = {window_text_term, place->docs, test_text_term, NULL},
+        .node = {.window = window_text_term, .estimate = place->docs, .test = test_text_term},
         .docs = docs,
         .freqs = often,
         .count = place->docs,
@@ -211,6 +217,7 @@ int node_text_term(struct query *q, size_t field, bytes term, float weight, bool
     if (scores) {
         t->scorer = scorer_of(&stats, &q->segment->columns[field], idf, weight);
         t->node.next = next_text_term;
+        t->node.bound = bound_of(&t->scorer);
     }
     *out = &t->node;
     return E_OK;

@@ -202,7 +202,10 @@ static struct node *node_of(struct query *q, const struct nearest *n, float weig
             list[count++] = n->list[i];
     if (count)
         qsort(list, count, sizeof(list[0]), by_document);
-    *node = (struct nearest_node){{window_nearest, count, NULL, NULL}, list, count, 0, weight};
+    *node = (struct nearest_node){.node = {.window = window_nearest, .estimate = count},
+                                  .list = list,
+                                  .count = count,
+                                  .weight = weight};
     return &node->node;
 }
 

@@ -348,6 +348,17 @@ bool top_ends_before(const struct top *t, int64_t number)
     return t->sort->by[0].descending ? number < last->number : number > last->number;
 }
 
+bool top_least(const struct top *t, float *least)
+{
+    const struct sort_by *by = &t->sort->by[0];
+
+    if (t->sort->by_key || by->type != WR_SORTER_SCORE || !by->descending || t->count < t->room ||
+        !t->room)
+        return false;
+    *least = (float)real_of_number(t->hits[0].values[0].number);
+    return true;
+}
+
 void top_finish(struct top *t)
 {
     if (t->count)

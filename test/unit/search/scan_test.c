@@ -577,6 +577,73 @@ static void test_scan(void **state)
     ctx_release(&keep);
 }
 
+/* The best hits of words are the same ones whether all that match are looked at, because they are
+ * counted, or only those that may be among them; page after page. */
+static void check_best(const struct view *v)
+{
+    static const struct wr_sorter by_score = {.type = WR_SORTER_SCORE, .order = WR_ORDER_DESC};
+    struct wr_search_condition q = {
+        .type = WR_SEARCH_MATCH, .weight = 1 + below(2) * 0.5, .field = fields[F_TEXT].name};
+    char text[64] = "";
+    struct wr_search s = {.query = &q, .has_limit = true, .limit = 1 + below(20)};
+    struct search_job job = {
+        .c = &c, .schema = schema, .view = v, .expired_ms = INT64_MIN, .collect_bytes = 64 << 20};
+
+    for (int i = 2 + below(4); i; i--)
+        snprintf(text + strlen(text), 8, "w%d ", below(14));
+    q.match.text = bytes_str(text);
+    s.sort = (struct wr_sort){.given = true, .sorters = &by_score, .count = 1};
+    for (int page = 0; page < 3; page++) {
+        struct search_hits best, all;
+
+        s.track_total = -1;
+        assert_int_equal(search_run(&job, &s, 1000, &best), 0);
+        s.track_total = INT32_MAX;
+        assert_int_equal(search_run(&job, &s, 1000, &all), 0);
+        assert_int_equal(best.count, all.count);
+        for (size_t i = 0; i < all.count; i++) {
+            assert_true(best.hits[i].score == all.hits[i].score);
+            assert_true(bytes_equal(best.hits[i].key, all.hits[i].key));
+        }
+        if (!all.next_token.ptr)
+            break;
+        s.token = all.next_token;
+    }
+}
+
+static void test_best(void **state)
+{
+    struct part_cache *cache = part_cache_new(1000);
+    struct ctx keep;
+
+    (void)state;
+    rng_init(&rng, 77);
+    ctx_init(&keep, NULL, NULL, NULL, 0);
+    assert_int_equal(search_schema_make(&keep, &description, &schema), 0);
+    for (int round = 0; round < 12; round++) {
+        struct view *v = view_empty();
+
+        documents_now = round % 4 ? DOCUMENTS : DOCUMENTS_MANY;
+        names_now = NAMES;
+        for (int i = 0; i < documents_now; i++) {
+            rows[i] = (struct row){0};
+            snprintf(rows[i].key, sizeof(rows[i].key), "%05d", i);
+        }
+        for (int b = 0; b < 3; b++) {
+            v = change(v, below(documents_now / 2), documents_now, below(30));
+            if (round % 2)
+                v = stored_view(v, schema, cache);
+        }
+        for (int i = 0; i < 100; i++) {
+            check_best(v);
+            arena_release(&c.arena);
+        }
+        view_release(v);
+    }
+    part_cache_free(cache);
+    ctx_release(&keep);
+}
+
 /* The nearest of vectors, with and without a filter, by each metric, over several segments. */
 static void test_vectors(void **state)
 {
@@ -718,6 +785,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_scan),
+        TEST(test_best),
         TEST(test_vectors),
         TEST(test_damaged),
     };
