@@ -12,6 +12,7 @@ struct column {
     bytes name;            /* as it is shown */
     bytes stored_name;     /* in the table */
     enum wr_type type;     /* WR_NULL, in Tablestore's dialect: as each value is */
+    enum wr_type likely;   /* WR_NULL, or where the type is that: what values are, as a rule */
     uint32_t length;       /* of CHAR, BINARY, VARCHAR in characters or bytes; 0: not declared */
     uint8_t digits;        /* of DECIMAL, ... */
     uint8_t fraction;      /* ... behind the point */

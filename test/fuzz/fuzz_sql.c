@@ -272,18 +272,22 @@ static void sql_say(bytes in, enum session_dialect dialect, const struct wr_valu
 
     for (size_t i = 0; i < PORT_COUNT(parts); i++) {
         bytes sql = fuzz_part(in, parts[i]);
+        struct prepared_shape shape;
         struct fault fault;
         struct arena a;
-        int count;
+        size_t count = VALUES + 1;
 
         if (i && !sql.len)
             continue;
         arena_init(&a, NULL, 0);
-        count = session_prepare(&a, sql, &fault);
-        CHECK(count >= 0 || (fault.number == 1064 && fault.text.len));
+        if (session_prepare(s, &a, sql, &shape, &fault))
+            count = shape.parameters;
+        else
+            CHECK(fault.number == 1064 && fault.text.len);
+        CHECK(count > VALUES || !shape.column_count || shape.columns[0].name.ptr);
         arena_release(&a);
-        if (count >= 0 && count <= VALUES)
-            statement_run(s, sql, values, (size_t)count);
+        if (count <= VALUES)
+            statement_run(s, sql, values, count);
     }
     CHECK(session_autocommits(s) || dialect == SESSION_LINDORM);
     session_reset(s);

@@ -119,6 +119,13 @@ static void send_end(struct visit *v)
     packet_end(&v->out);
 }
 
+static void send_column(struct visit *v, const struct column *column)
+{
+    packet_begin(&v->out);
+    column_put(&v->buf, column);
+    packet_end(&v->out);
+}
+
 static int on_columns(struct sink *s, const struct column *columns, size_t count)
 {
     struct door_sink *d = PORT_CONTAINER(s, struct door_sink, sink);
@@ -128,11 +135,8 @@ static int on_columns(struct sink *s, const struct column *columns, size_t count
     packet_begin(&v->out);
     packet_put_length(&v->buf, count);
     packet_end(&v->out);
-    for (size_t i = 0; i < count; i++) {
-        packet_begin(&v->out);
-        column_put(&v->buf, &columns[i]);
-        packet_end(&v->out);
-    }
+    for (size_t i = 0; i < count; i++)
+        send_column(v, &columns[i]);
     if (!(v->capabilities & CAN_DEPRECATE_EOF))
         send_end(v);
     return 0;
@@ -213,38 +217,42 @@ static struct prepared *prepared_add(struct visit *v, bytes sql, size_t count)
     return p;
 }
 
-static void serve_prepare(struct visit *v, bytes sql)
+/* Question marks and columns of a prepared statement, each list with its end. */
+static void send_shape(struct visit *v, const struct prepared *p, const struct prepared_shape *s)
 {
-    struct column mark = {.name = BYTES_LIT("?"), .type = WR_VARCHAR};
-    struct fault fault;
-    int count = session_prepare(&v->arena, sql, &fault);
-    struct prepared *p;
+    const struct column mark = {.name = BYTES_LIT("?"), .type = WR_VARCHAR};
+    bool with_end = !(v->capabilities & CAN_DEPRECATE_EOF);
 
-    if (count < 0) {
-        send_error(v, fault.number, fault.state, fault.text);
-        return;
-    }
-    if (count > PARAMETERS_MAX || v->prepared_count == STATEMENTS_MAX) {
-        send_error(v, 1461, "42000",
-                   BYTES_LIT("Too many prepared statements or question marks: close some"));
-        return;
-    }
-    p = prepared_add(v, sql, (size_t)count);
     packet_begin(&v->out);
     buf_put_u8(&v->buf, 0);
     buf_put_u32(&v->buf, p->number);
-    packet_put_u16(&v->buf, 0); /* the columns are told when it is run */
-    packet_put_u16(&v->buf, (uint16_t)count);
+    packet_put_u16(&v->buf, (uint16_t)s->column_count);
+    packet_put_u16(&v->buf, (uint16_t)s->parameters);
     buf_put_u8(&v->buf, 0);
     packet_put_u16(&v->buf, 0); /* warnings */
     packet_end(&v->out);
-    for (int i = 0; i < count; i++) {
-        packet_begin(&v->out);
-        column_put(&v->buf, &mark);
-        packet_end(&v->out);
-    }
-    if (count && !(v->capabilities & CAN_DEPRECATE_EOF))
+    for (size_t i = 0; i < s->parameters; i++)
+        send_column(v, &mark);
+    if (s->parameters && with_end)
         send_end(v);
+    for (size_t i = 0; i < s->column_count; i++)
+        send_column(v, &s->columns[i]);
+    if (s->column_count && with_end)
+        send_end(v);
+}
+
+static void serve_prepare(struct visit *v, bytes sql)
+{
+    struct prepared_shape shape;
+    struct fault fault;
+
+    if (!session_prepare(v->session, &v->arena, sql, &shape, &fault))
+        send_error(v, fault.number, fault.state, fault.text);
+    else if (shape.parameters > PARAMETERS_MAX || v->prepared_count == STATEMENTS_MAX)
+        send_error(v, 1461, "42000",
+                   BYTES_LIT("Too many prepared statements or question marks: close some"));
+    else
+        send_shape(v, prepared_add(v, sql, shape.parameters), &shape);
 }
 
 static void serve_execute(struct visit *v, bytes payload)

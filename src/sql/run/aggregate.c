@@ -382,28 +382,44 @@ static int pages_add(struct aggregate_walk *w)
     return code;
 }
 
-static int answer_send(struct aggregate_walk *w)
+static enum wr_type type_of(const struct aggregate_walk *w, const struct aggregate *a)
+{
+    enum wr_type column;
+
+    if (a->type == AGGREGATE_COUNT)
+        return WR_BIGINT;
+    column = w->t->columns[a->column].type;
+    return a->type != AGGREGATE_SUM ? column : is_real(column) ? WR_DOUBLE : WR_BIGINT;
+}
+
+static int columns_send(struct aggregate_walk *w)
 {
     struct column *columns = ARENA_ARRAY(w->r->arena, struct column, w->count);
+
+    for (size_t i = 0; i < w->count; i++) {
+        const struct expr_item *item = w->list[i].item;
+
+        columns[i].name = item->name.ptr
+                              ? item->name
+                              : bytes_of(bytes_u8(w->r->sql) + item->at, item->end - item->at);
+        columns[i].type = type_of(w, &w->list[i]);
+    }
+    return w->r->sink->columns(w->r->sink, columns, w->count);
+}
+
+static int answer_send(struct aggregate_walk *w)
+{
     struct wr_value *values = ARENA_ARRAY(w->r->arena, struct wr_value, w->count);
 
     for (size_t i = 0; i < w->count; i++) {
         const struct aggregate *a = &w->list[i];
-        const struct expr_item *item = a->item;
-        bool counts = a->type == AGGREGATE_COUNT;
 
-        values[i] = counts     ? (struct wr_value){.type = WR_BIGINT, .integer = a->count}
-                    : a->count ? a->value
-                               : (struct wr_value){.type = WR_NULL};
-        columns[i].name = item->name.ptr
-                              ? item->name
-                              : bytes_of(bytes_u8(w->r->sql) + item->at, item->end - item->at);
-        columns[i].type = counts                     ? WR_BIGINT
-                          : a->type != AGGREGATE_SUM ? w->t->columns[a->column].type
-                          : a->count                 ? a->value.type
-                                                     : WR_VARCHAR;
+        if (a->type == AGGREGATE_COUNT)
+            values[i] = (struct wr_value){.type = WR_BIGINT, .integer = a->count};
+        else
+            values[i] = a->count ? a->value : (struct wr_value){.type = WR_NULL};
     }
-    RUN_TRY(w->r->sink->columns(w->r->sink, columns, w->count));
+    RUN_TRY(columns_send(w));
     return w->r->sink->row(w->r->sink, values);
 }
 
@@ -421,6 +437,8 @@ int run_aggregate(struct run *r, const struct select *s, bool *served)
     if (!items_take(&w, s) || (s->where && !where_take(&w, s->where)) || !range_make(&w))
         return 0;
     *served = true;
+    if (r->only_columns)
+        return columns_send(&w);
     for (size_t i = 0; i < w.count; i++)
         buf_init(&w.list[i].room, r->arena, 0);
     w.range.instance = w.t->database;

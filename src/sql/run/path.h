@@ -15,6 +15,12 @@ struct table_path {
     bool partial;     /* rows from before it may be missing */
 };
 
+/* The part of a path's key that a plan leaves. A bound of all columns may belong to it or not. */
+struct key_part {
+    struct wr_key start, end;
+    bool with_start, with_end;
+};
+
 /* The table itself, then its indexes; those of them that name a column which the statement does not
  * see, or sees as another type, are left out. Lives in the arena of the statement. */
 const struct table_path *paths_of(struct run *r, const struct sql_table *t, size_t *count);

@@ -47,6 +47,13 @@ const struct scope_table *scope_find(const struct scope *s, bytes of, bytes name
 bool scope_column(const struct scope *s, const struct expr *e, struct table_column *out);
 void scope_add(struct scope *s, struct scope_table *t);
 
+/* ---- render_type.c ---- */
+
+/* An expression's type, as far as it is known before a row is; WR_NULL: it is as each value. */
+enum wr_type render_type(const struct scope *s, const struct expr *e, bool tablestore);
+/* The same; where it is as each value, what values are as a rule. */
+enum wr_type render_type_likely(const struct scope *s, const struct expr *e);
+
 /* ---- render_compare.c ---- */
 
 /* The side of a comparison whose other side is `with`: a constant becomes what the column holds. */

@@ -195,41 +195,12 @@ static int put_star(struct render *w, const struct scope *s, const struct expr *
     return run_fail(w->r, FAULT_UNKNOWN_TABLE, RUN_TEXT(BYTES_LIT("")), RUN_TEXT(e->of));
 }
 
-/* The result's type, as far as it is known before a row is. */
-static enum wr_type type_of(const struct scope *s, const struct expr *e, bool tablestore)
-{
-    static const struct {
-        const char *function;
-        enum wr_type type;
-        bool tablestore; /* only there */
-    } calls[] = {{"count", WR_BIGINT, false},
-                 {"date", WR_DATE, false},
-                 {"timediff", WR_TIME, true},
-                 {"sum", WR_DOUBLE, true},
-                 {"avg", WR_DOUBLE, true}};
-    struct table_column column;
-
-    if (scope_column(s, e, &column))
-        return column.type;
-    if (render_is_moment(e))
-        return WR_TIMESTAMP;
-    if (e->type == EXPR_CAST && run_is_word(e->text, "date"))
-        return WR_DATE;
-    if (e->type != EXPR_CALL)
-        return WR_NULL;
-    if (e->list && (run_is_word(e->text, "min") || run_is_word(e->text, "max")) &&
-        scope_column(s, e->list->first->expr, &column))
-        return column.type;
-    for (size_t i = 0; i < PORT_COUNT(calls); i++)
-        if (run_is_word(e->text, calls[i].function) && (tablestore || !calls[i].tablestore))
-            return calls[i].type;
-    return WR_NULL;
-}
-
 static int put_item(struct render *w, const struct scope *s, const struct expr_item *i,
                     struct columns *out)
 {
-    struct column column = {.type = type_of(s, i->expr, run_is_tablestore(w->r)), .name = i->name};
+    struct column column = {.type = render_type(s, i->expr, run_is_tablestore(w->r)),
+                            .likely = render_type_likely(s, i->expr),
+                            .name = i->name};
     const struct scope_table *t;
     size_t at;
 

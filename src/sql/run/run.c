@@ -25,7 +25,6 @@ static const int codes[PORT_COUNT(faults)] = {
 
 #define SCAN_ROWS_MAX 100000 /* of one statement of Tablestore's, and */
 #define SCAN_BYTES_MAX (INT64_C(128) << 20)
-#define CAPACITY_BYTES 4096 /* that a capacity unit reads */
 
 int run_fail(struct run *r, enum fault_name name, ...)
 {
@@ -161,7 +160,7 @@ static struct wr_reply *exec_patiently(struct run *r, const struct wr_request *r
     return reply;
 }
 
-int run_request(struct run *r, struct wr_request *request, const struct wr_reply **out)
+int run_exec(struct run *r, struct wr_request *request, const struct wr_reply **out)
 {
     struct wr_reply *reply;
 
@@ -169,11 +168,17 @@ int run_request(struct run *r, struct wr_request *request, const struct wr_reply
     request->client = r->session->conf.client;
     request->deadline_ms = r->deadline_ms;
     request->gone = r->session->conf.gone;
-    RUN_TRY(run_allowed(r, request));
     reply = exec_patiently(r, request);
     arena_on_release(r->arena, reply_release, reply);
     *out = reply;
     return reply->code ? run_fail_reply(r, reply) : 0;
+}
+
+int run_request(struct run *r, struct wr_request *request, const struct wr_reply **out)
+{
+    request->instance = request->instance.ptr ? request->instance : r->session->database;
+    RUN_TRY(run_allowed(r, request));
+    return run_exec(r, request, out);
 }
 
 bool run_is_word(bytes word, const char *spelled)

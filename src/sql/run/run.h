@@ -51,6 +51,7 @@ struct run {
     struct outcome *out;
     int64_t deadline_ms;            /* monotonic */
     bool versions;                  /* rows come once for each of them */
+    bool only_columns;              /* the sink wants these, and no row is read for them */
     bytes about;                    /* information_schema has this table alone; ptr NULL: all */
     uint64_t rows_read, bytes_read; /* by walks; bytes as capacity units count them */
 };
@@ -80,11 +81,16 @@ int run_allowed(struct run *r, const struct wr_request *request);
  * long as the statement. Not 0: the fault is said. */
 int run_request(struct run *r, struct wr_request *request, const struct wr_reply **out);
 
+/* The same without asking: the caller has asked for what it is a part of. */
+int run_exec(struct run *r, struct wr_request *request, const struct wr_reply **out);
+
 /* A write was answered. */
 void run_written(struct run *r, const struct wr_capacity *consumed);
 
 /* A read was answered. Not 0: it was too much, and the fault is said. */
 int run_read(struct run *r, bytes table, const struct wr_capacity *consumed, size_t rows);
+
+#define CAPACITY_BYTES 4096 /* that a capacity unit reads */
 
 #define RUN_TRY(x)                                                                                 \
     do {                                                                                           \

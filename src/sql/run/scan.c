@@ -13,7 +13,6 @@
 #define PAGE_ROWS 4000
 #define PAGE_ROWS_MIN 64
 #define PAGE_BYTES (256 << 10) /* of rows, about: a client that does not read holds a page */
-#define UNIT_BYTES 4096        /* of a capacity unit */
 
 #define RUN_TRY_SQLITE(x)                                                                          \
     do {                                                                                           \
@@ -52,12 +51,6 @@ struct scan_cursor {
     size_t version, versions; /* of the row that is at; SQLite gets it once for each */
     uint64_t used;            /* columns, as SQLite's mask */
     bool looks_up, ended;
-};
-
-/* The part of a table that a plan leaves. A bound of all columns may belong to it or not. */
-struct part {
-    struct wr_key start, end;
-    bool with_start, with_end;
 };
 
 static struct scan_table *table_of(sqlite3_vtab *v)
@@ -392,7 +385,7 @@ static void edge_set(struct wr_key *key, size_t column, const struct wr_value *v
 
 /* One bound of the plan. False: no row can be within it. */
 static bool bound_apply(struct scan_cursor *s, char sign, size_t column, sqlite3_value *in,
-                        struct part *p)
+                        struct key_part *p)
 {
     const struct table_column *of = key_column(s, column);
     bool with = sign == PLAN_EQUAL || sign == PLAN_FROM || sign == PLAN_TO;
@@ -504,7 +497,7 @@ static int tail_read(struct scan_cursor *s)
 static int32_t page_rows(const struct scan_cursor *s)
 {
     size_t rows = s->reply->range.row_count, units = (size_t)s->reply->range.consumed.read;
-    size_t fit = units ? PAGE_BYTES / UNIT_BYTES * rows / units : PAGE_ROWS;
+    size_t fit = units ? PAGE_BYTES / CAPACITY_BYTES * rows / units : PAGE_ROWS;
 
     return fit > PAGE_ROWS ? PAGE_ROWS : fit < PAGE_ROWS_MIN ? PAGE_ROWS_MIN : (int32_t)fit;
 }
@@ -585,7 +578,7 @@ static int settle(struct scan_cursor *s)
 
 /* The far end of a range does not belong to it, so a row there is read by itself; where both ends
  * are one row there is no range. */
-static int scan_begin(struct scan_cursor *s, const struct part *p, bool backward, bool one)
+static int scan_begin(struct scan_cursor *s, const struct key_part *p, bool backward, bool one)
 {
     s->range = (struct wr_request){WR_REQUEST(GET_RANGE), .instance = s->table->database};
     s->range.client = s->module->run->session->conf.client;
@@ -610,7 +603,7 @@ static int scan_begin(struct scan_cursor *s, const struct part *p, bool backward
 }
 
 /* Below 0: the part's start lies before its end in the key's order, by that column. */
-static int part_order(struct scan_cursor *s, const struct part *p, size_t column)
+static int part_order(struct scan_cursor *s, const struct key_part *p, size_t column)
 {
     const struct wr_value *start = &p->start.columns[column].value;
     const struct wr_value *end = &p->end.columns[column].value;
@@ -623,7 +616,7 @@ static int part_order(struct scan_cursor *s, const struct part *p, size_t column
 }
 
 /* Bounds may contradict each other. */
-static bool is_empty(struct scan_cursor *s, const struct part *p, size_t column)
+static bool is_empty(struct scan_cursor *s, const struct key_part *p, size_t column)
 {
     int order = part_order(s, p, column);
 
@@ -631,7 +624,7 @@ static bool is_empty(struct scan_cursor *s, const struct part *p, size_t column)
 }
 
 /* All columns but the last are equal to something; is the last as well, by two bounds? */
-static bool is_one(struct scan_cursor *s, const struct part *p, size_t last)
+static bool is_one(struct scan_cursor *s, const struct key_part *p, size_t last)
 {
     return part_order(s, p, last) == 0;
 }
@@ -655,7 +648,7 @@ static void bound_put(struct scan_cursor *s, struct buf *b, char sign, size_t co
                                                         : BYTES_LIT("(no value of it)"));
 }
 
-static void walk_begin(struct scan_cursor *s, const char *signs, int count, sqlite3_value **values)
+static int walk_begin(struct scan_cursor *s, const char *signs, int count, sqlite3_value **values)
 {
     struct walks *w = s->module->walks;
     size_t column = 0;
@@ -663,7 +656,7 @@ static void walk_begin(struct scan_cursor *s, const char *signs, int count, sqli
 
     s->walk = NULL;
     if (!w)
-        return;
+        return SQLITE_OK;
     buf_init(&b, &s->arena, 64);
     for (int i = 0; i < count; i++) {
         bound_put(s, &b, signs[i], column, values[i]);
@@ -675,8 +668,11 @@ static void walk_begin(struct scan_cursor *s, const char *signs, int count, sqli
                                          .signs = bytes_of(signs, (size_t)count),
                                          .bounds = b.len ? buf_bytes(&b) : BYTES_LIT(""),
                                          .looks_up = s->looks_up});
+    if (!s->walk)
+        return SQLITE_ABORT;
     if (w->pages >= WALKS_PAGES_MAX)
         s->ended = s->walk->more = true;
+    return SQLITE_OK;
 }
 
 static int on_filter(sqlite3_vtab_cursor *c, int number, const char *plan, int count,
@@ -685,7 +681,7 @@ static int on_filter(sqlite3_vtab_cursor *c, int number, const char *plan, int c
     struct scan_cursor *s = cursor_of(c);
     const char *signs = plan + MASK_DIGITS;
     size_t column = 0, last;
-    struct part p = {0};
+    struct key_part p = {0};
 
     page_free(s);
     s->path = &s->of->paths[number >> 1];
@@ -702,12 +698,14 @@ static int on_filter(sqlite3_vtab_cursor *c, int number, const char *plan, int c
         s->ended = !bound_apply(s, signs[i], column, values[i], &p);
         column += signs[i] == PLAN_EQUAL;
     }
-    walk_begin(s, signs, count, values);
+    RUN_TRY_SQLITE(walk_begin(s, signs, count, values));
     if (s->ended || (column <= last && is_empty(s, &p, column)))
         return (s->ended = true, SQLITE_OK);
     /* An end that names not all columns has its infinity behind it. */
     p.with_start &= p.start.columns[last].value.type < WR_INF_MIN;
     p.with_end &= p.end.columns[last].value.type < WR_INF_MIN;
+    if (s->walk)
+        walk_reaches(s->module->run, s->walk, &p, column);
     return scan_begin(s, &p, number & 1, column > last || is_one(s, &p, last));
 }
 

@@ -140,19 +140,34 @@ static int row_send(struct run *r, sqlite3_stmt *statement, const struct rendere
     return code;
 }
 
-/* Columns whose types are not known have those of the first row's values. */
-static void types_guess(sqlite3_stmt *statement, bool row, struct rendered *made)
+static enum wr_type type_of_value(int type)
+{
+    switch (type) {
+    case SQLITE_INTEGER:
+        return WR_BIGINT;
+    case SQLITE_FLOAT:
+        return WR_DOUBLE;
+    case SQLITE_BLOB:
+        return WR_VARBINARY;
+    case SQLITE_TEXT:
+        return WR_VARCHAR;
+    default:
+        return WR_VARCHAR; /* which the values of later rows can be, whatever they are */
+    }
+}
+
+/* Columns whose types are not known have those of the first row's values; `row` NULL: there is
+ * none. */
+static void types_guess(sqlite3_stmt *row, struct rendered *made)
 {
     for (size_t i = 0; i < made->column_count; i++) {
-        int type = row ? sqlite3_column_type(statement, (int)i) : SQLITE_NULL;
+        struct column *c = &made->columns[i];
+        int type = row ? sqlite3_column_type(row, (int)i) : SQLITE_NULL;
 
-        if (made->columns[i].undeclared)
-            made->columns[i].type = type == SQLITE_BLOB ? WR_VARBINARY : WR_VARCHAR;
-        else if (made->columns[i].type == WR_NULL)
-            made->columns[i].type = type == SQLITE_INTEGER ? WR_BIGINT
-                                    : type == SQLITE_FLOAT ? WR_DOUBLE
-                                    : type == SQLITE_BLOB  ? WR_VARBINARY
-                                                           : WR_VARCHAR;
+        if (c->undeclared)
+            c->type = type == SQLITE_BLOB ? WR_VARBINARY : WR_VARCHAR;
+        else if (c->type == WR_NULL)
+            c->type = !row && c->likely ? c->likely : type_of_value(type);
     }
 }
 
@@ -166,7 +181,7 @@ static int rows_send(struct run *r, struct select_engine *e, sqlite3_stmt *state
     if (code != SQLITE_ROW && code != SQLITE_DONE)
         return sqlite_fail(r, e->sqlite);
     if (!run_is_tablestore(r))
-        types_guess(statement, code == SQLITE_ROW, made);
+        types_guess(code == SQLITE_ROW ? statement : NULL, made);
     if (made->has_rest)
         dealt = undeclared_rows_new(r, made->columns, made->column_count);
     else
@@ -202,6 +217,15 @@ static int run_prepared(struct run *r, struct select_engine *e, struct rendered 
     return code;
 }
 
+/* Before there are rows. Which undeclared columns there are, rows show. */
+static int columns_tell(struct run *r, struct rendered *made)
+{
+    if (made->has_rest)
+        return 0;
+    types_guess(NULL, made);
+    return r->sink->columns(r->sink, made->columns, made->column_count);
+}
+
 static int check_forced(struct run *r, const struct rendered *made, bytes index)
 {
     for (const struct rendered_table *t = made->tables; t; t = t->next)
@@ -221,6 +245,8 @@ static int run_sqlite(struct run *r, const struct select *s, const struct hints 
 
     r->versions = span->versions > 1;
     RUN_TRY(render_select(r, s, &made));
+    if (r->only_columns)
+        return columns_tell(r, &made);
     RUN_TRY(check_forced(r, &made, hints->force_index));
     RUN_TRY(engine_open(r, &e));
     e->module.wishes = (struct plan_wishes){
@@ -264,13 +290,13 @@ static int explain_prepared(struct run *r, struct select_engine *e, struct rende
         refused(r, e);
         refusal = r->out->fault;
         r->out->fault = (struct fault){.number = 0};
-        return walks_send(r, &walks, refusal.text);
+        return walks_refuse(r, e->module.refused, refusal.text);
     }
     e->module.walks = &walks;
     code = walks_make(r, e, statement);
     e->module.walks = NULL;
     sqlite3_finalize(statement);
-    return code ? code : walks_send(r, &walks, BYTES_LIT(""));
+    return code ? code : walks_send(r, &walks);
 }
 
 /* FORCE INDEX is that hint, said elsewhere. */
@@ -291,6 +317,8 @@ int run_explain(struct run *r, const struct statement *s)
     if (s->name.ptr && !run_is_word(s->name, "PLAN"))
         return run_fail(r, FAULT_UNSUPPORTED,
                         "EXPLAIN [PLAN FOR] SELECT is served: it walks as far as a page");
+    if (r->only_columns)
+        return walks_columns(r);
     RUN_TRY(select_hints(r, s->select, &hints));
     RUN_TRY(span_read(r, &hints, &span));
     return run_sqlite(r, s->select, &hints, &span, explain_prepared);
@@ -410,7 +438,7 @@ static int run_point(struct run *r, const struct select *s, const struct span *s
     request.get_row = (struct wr_get_row){
         .table = t->name, .key = key, .read = {.columns = names, .column_count = count + 1}};
     span_apply(span, &request.get_row.read);
-    if (empty)
+    if (empty || r->only_columns)
         return r->sink->columns(r->sink, described, count);
     RUN_TRY(transaction_read(r, t, false, &key, &key, &request.get_row.transaction));
     RUN_TRY(run_request(r, &request, &reply));

@@ -146,8 +146,18 @@ bytes session_database(const struct session *s);
 void session_wait_begin(struct session *s);
 void session_wait_end(struct session *s);
 
-/* How many question marks a statement has; -1: it is none, and *out says why. */
-int session_prepare(struct arena *a, bytes sql, struct fault *out);
+/* What is known of a statement before it runs. */
+struct prepared_shape {
+    size_t parameters;            /* question marks */
+    const struct column *columns; /* of its rows, in the arena. Of what is computed the type is one
+                                   * that the values may have: those of the rows themselves count */
+    size_t column_count;          /* 0: it has no rows, or which columns shows when it runs */
+};
+
+/* Reads a statement, and asks for the tables that it names. False: it is none, and *fault says why.
+ */
+bool session_prepare(struct session *s, struct arena *a, bytes sql, struct prepared_shape *out,
+                     struct fault *fault);
 
 /* What a statement was, numbered as SQLQuery's answers do. */
 enum outcome_kind {

@@ -178,18 +178,81 @@ static void units_add(struct session *s, const struct outcome *out)
     s->all.written += u.written;
 }
 
-int session_prepare(struct arena *a, bytes sql, struct fault *out)
+static int64_t deadline_of(const struct session *s)
 {
+    return s->conf.deadline_ms ? s->conf.deadline_ms
+                               : clock_mono_ms(s->conf.clock) + SESSION_STATEMENT_MS;
+}
+
+/* ---- before it runs ---- */
+
+struct shape_sink {
+    struct sink sink;
+    struct arena *arena;
+    struct prepared_shape *out;
+};
+
+static int on_shape(struct sink *s, const struct column *columns, size_t count)
+{
+    struct shape_sink *w = PORT_CONTAINER(s, struct shape_sink, sink);
+    struct column *own = ARENA_ARRAY(w->arena, struct column, count);
+
+    memcpy(own, columns, count * sizeof(*own));
+    w->out->columns = own;
+    w->out->column_count = count;
+    return -1; /* no row is wanted */
+}
+
+static int on_shape_row(struct sink *s, const struct wr_value *values)
+{
+    (void)s, (void)values;
+    return -1;
+}
+
+/* What it would answer with is said up to the columns. A fault comes when it runs, if at all: with
+ * other values for the question marks, or when its table is there, it may be none. */
+static void shape_find(struct run *r, const struct statement *s)
+{
+    switch (s->type) {
+    case STATEMENT_SELECT:
+        run_select(r, s->select);
+        break;
+    case STATEMENT_EXPLAIN:
+    case STATEMENT_SHOW:
+    case STATEMENT_DESCRIBE:
+        statements[s->type](r, s);
+        break;
+    default:
+        break;
+    }
+}
+
+bool session_prepare(struct session *s, struct arena *a, bytes sql, struct prepared_shape *out,
+                     struct fault *fault)
+{
+    struct shape_sink sink = {.sink = {on_shape, on_shape_row}, .arena = a, .out = out};
     struct outcome outcome = {.affected = 0};
-    struct run r = {.arena = a, .sql = sql, .out = &outcome};
-    struct parse_fault fault;
+    struct run r = {.session = s,
+                    .arena = a,
+                    .sql = sql,
+                    .sink = &sink.sink,
+                    .out = &outcome,
+                    .only_columns = true,
+                    .deadline_ms = deadline_of(s)};
+    struct parse_fault why;
     struct statement *tree;
 
-    if (!parse_statement(a, sql, &tree, &fault))
-        return (int)tree->parameter_count;
-    run_fail(&r, FAULT_SYNTAX, fault.line, fault.column, RUN_TEXT(fault.text));
-    *out = outcome.fault;
-    return -1;
+    *out = (struct prepared_shape){.parameters = 0};
+    if (parse_statement(a, sql, &tree, &why)) {
+        run_fail(&r, FAULT_SYNTAX, why.line, why.column, RUN_TEXT(why.text));
+        *fault = outcome.fault;
+        return false;
+    }
+    out->parameters = tree->parameter_count;
+    r.parameters = ARENA_ARRAY(a, struct wr_value, tree->parameter_count); /* NULLs */
+    if (!run_is_tablestore(&r))
+        shape_find(&r, tree);
+    return true;
 }
 
 void session_run(struct session *s, struct arena *a, bytes sql, const struct wr_value *values,
@@ -201,8 +264,7 @@ void session_run(struct session *s, struct arena *a, bytes sql, const struct wr_
     struct statement *tree;
 
     *out = (struct outcome){.affected = 0};
-    r.deadline_ms = s->conf.deadline_ms ? s->conf.deadline_ms
-                                        : clock_mono_ms(s->conf.clock) + SESSION_STATEMENT_MS;
+    r.deadline_ms = deadline_of(s);
     if (parse_statement(a, sql, &tree, &fault))
         run_fail(&r, FAULT_SYNTAX, fault.line, fault.column, RUN_TEXT(fault.text));
     else if (tree->parameter_count != value_count)

@@ -2,7 +2,7 @@
 #ifndef SQL_RUN_WALKS_H
 #define SQL_RUN_WALKS_H
 
-#include "sql/run/path.h"
+#include "sql/run/reach.h"
 
 /* Walks of one kind: those of an inner SELECT, or of an IN list, are many. */
 struct walk {
@@ -14,6 +14,8 @@ struct walk {
     bool more;           /* some went on behind their first page */
     uint64_t count, rows;
     int64_t units; /* of read capacity that was consumed */
+    const struct reach *reach;
+    struct reached reached;
 };
 
 struct walks {
@@ -23,10 +25,19 @@ struct walks {
 
 #define WALKS_PAGES_MAX 100 /* of one statement that is explained */
 
-/* A walk begins: `like` has what is known of it. Lives in the arena of the statement. */
+/* A walk begins: `like` has what is known of it. Lives in the arena of the statement; NULL: the
+ * fault is said. */
 struct walk *walks_begin(struct run *r, struct walks *w, const struct walk *like);
 
-/* As rows of an answer; with what the statement would be refused with, empty: it would not. */
-int walks_send(struct run *r, const struct walks *w, bytes refusal);
+/* It goes to this part of its path's key, of which the first `equal` columns have one value. */
+void walk_reaches(struct run *r, struct walk *w, const struct key_part *part, size_t equal);
+
+int walks_columns(struct run *r);
+
+/* As rows of an answer. */
+int walks_send(struct run *r, const struct walks *w);
+
+/* The same of a statement that is refused, and with what: it would read all of the table. */
+int walks_refuse(struct run *r, const struct sql_table *t, bytes refusal);
 
 #endif
