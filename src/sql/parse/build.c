@@ -111,13 +111,24 @@ static uint32_t deeper(uint32_t a, uint32_t b)
     return a > b ? a : b;
 }
 
+static uint32_t depth_of_list(const struct expr_list *l)
+{
+    uint32_t depth = 0;
+
+    for (const struct expr_item *i = l ? l->first : NULL; i; i = i->next)
+        depth = deeper(depth, depth_of(i->expr));
+    return depth;
+}
+
 static struct expr *build_expr(struct parse *p, const struct expr *e)
 {
     struct expr *out = ARENA_NEW(p->arena, struct expr);
     uint32_t depth = deeper(depth_of(e->left), depth_of(e->right));
 
-    for (const struct expr_item *i = e->list ? e->list->first : NULL; i; i = i->next)
-        depth = deeper(depth, depth_of(i->expr));
+    depth = deeper(depth, depth_of_list(e->list));
+    if (e->over)
+        depth =
+            deeper(depth, deeper(depth_of_list(e->over->partition), depth_of_list(e->over->order)));
     *out = *e;
     out->depth = depth + 1;
     if (out->depth > EXPR_DEPTH_MAX)
@@ -265,6 +276,29 @@ struct expr *build_call(struct parse *p, const struct token *name, struct expr_l
                                         .text = name->text,
                                         .list = l,
                                         .distinct = distinct});
+}
+
+struct expr *build_over(struct parse *p, struct expr *call, struct window *over)
+{
+    if (!over)
+        return call;
+    call->over = over;
+    return build_expr(p, call);
+}
+
+struct window *build_window(struct parse *p, const struct window *w)
+{
+    struct window *out = ARENA_NEW(p->arena, struct window);
+
+    *out = *w;
+    return out;
+}
+
+void window_chain(struct window *first, struct window *w)
+{
+    while (first->next)
+        first = first->next;
+    first->next = w;
 }
 
 struct expr *build_case(struct parse *p, struct expr *e, struct expr_list *when,

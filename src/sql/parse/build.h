@@ -58,6 +58,10 @@ struct expr *build_like(struct parse *p, struct expr *e, bool negated, struct ex
                         const struct expr *escape, const struct token *t);
 struct expr *build_call(struct parse *p, const struct token *name, struct expr_list *l,
                         bool distinct);
+/* The call with its window, if there is one. */
+struct expr *build_over(struct parse *p, struct expr *call, struct window *over);
+struct window *build_window(struct parse *p, const struct window *w);
+void window_chain(struct window *first, struct window *w);
 struct expr *build_case(struct parse *p, struct expr *e, struct expr_list *when,
                         struct expr *otherwise, const struct token *t);
 struct expr *build_cast(struct parse *p, struct expr *e, const struct type_name *type,

@@ -19,9 +19,9 @@
 %stack_overflow { parse_too_deep(p); }
 %stack_size 400
 
-%fallback ID ALLOW ASYNC BEGIN BUILD CANCEL CAST COLLATE COLUMNS COMMIT COMPACT CONNECTION DATABASE DATABASES DUPLICATE END ESCAPE FILTERING FLUSH FORCE FULL
-  GLOBAL GRANT IDENTIFIED INCLUDE INDEXES MAPPING OFFLINE OFFSET ONLINE PROCESSLIST QUERY REVOKE ROLLBACK SCHEMA SCHEMAS SESSION START SYNC TABLES TO TRACE TRANSACTION TRUNCATE
-  USER VARIABLES WARNINGS.
+%fallback ID ALLOW ASYNC BEGIN BUILD CANCEL CAST COLLATE COLUMNS COMMIT COMPACT CONNECTION CURRENT DATABASE DATABASES DUPLICATE END ESCAPE FILTERING FLUSH FOLLOWING FORCE FULL
+  GLOBAL GRANT IDENTIFIED INCLUDE INDEXES MAPPING OFFLINE OFFSET ONLINE OVER PARTITION PRECEDING PROCESSLIST QUERY RANGE REVOKE ROLLBACK ROW ROWS SCHEMA SCHEMAS SESSION START SYNC
+  TABLES TO TRACE TRANSACTION TRUNCATE UNBOUNDED USER VARIABLES WARNINGS.
 
 %left OR.
 %left XOR.
@@ -110,9 +110,9 @@ select(A) ::= select_one(B). { A = B; }
 select(A) ::= select(B) UNION select_one(C). { A = B; select_unite(p, A, C, false); }
 select(A) ::= select(B) UNION ALL select_one(C). { A = B; select_unite(p, A, C, true); }
 
-select_one(A) ::= SELECT(T) hints(H) distinct(D) items(I) from(F) where(W) group(G) having(V) order(O) limit(L) filtering(X). {
+select_one(A) ::= SELECT(T) hints(H) distinct(D) items(I) from(F) where(W) group(G) having(V) windows(B) order(O) limit(L) filtering(X). {
     A = build_select(p, &(struct select){.at = T.at, .distinct = D, .allow_filtering = X, .hints = H, .items = I, .from = F,
-        .where = W, .having = V, .group = G, .order = O, .limit = L.limit, .offset = L.offset});
+        .where = W, .having = V, .windows = B, .group = G, .order = O, .limit = L.limit, .offset = L.offset});
 }
 
 distinct(A) ::= . { A = false; }
@@ -190,6 +190,53 @@ limit(A) ::= LIMIT value(N). { A = (struct limit){N, NULL}; }
 limit(A) ::= LIMIT value(N) OFFSET value(M). { A = (struct limit){N, M}; }
 limit(A) ::= LIMIT value(M) COMMA value(N). { A = (struct limit){N, M}; }
 
+// ---- windows ----
+
+%type over {struct window *}
+over(A) ::= . { A = NULL; }
+over(A) ::= OVER name(N). { A = build_window(p, &(struct window){.of = N.text, .bare = true}); }
+over(A) ::= OVER LEFT_PAREN window(W) RIGHT_PAREN. { A = W; }
+
+%type windows {struct window *}
+windows(A) ::= . { A = NULL; }
+windows(A) ::= WINDOW window_list(L). { A = L; }
+%type window_list {struct window *}
+window_list(A) ::= window_named(W). { A = W; }
+window_list(A) ::= window_list(L) COMMA window_named(W). { A = L; window_chain(L, W); }
+%type window_named {struct window *}
+window_named(A) ::= name(N) AS LEFT_PAREN window(W) RIGHT_PAREN. { A = W; A->name = N.text; }
+
+// A word that may be a name is taken for one where a name may stand and the word is not named in the rules of that place: so nothing
+// here begins with what may be empty.
+%type window {struct window *}
+window(A) ::= window_rest(W). { A = build_window(p, &W); }
+window(A) ::= name(N) window_rest(W). { W.of = N.text; A = build_window(p, &W); }
+%type window_rest {struct window}
+window_rest(A) ::= . { A = (struct window){.unit = FRAME_NONE}; }
+window_rest(A) ::= window_order(W). { A = W; }
+window_rest(A) ::= PARTITION BY expr_list(L). { A = (struct window){.partition = L}; }
+window_rest(A) ::= PARTITION BY expr_list(L) window_order(W). { A = W; A.partition = L; }
+%type window_order {struct window}
+window_order(A) ::= frame(F). { A = F; }
+window_order(A) ::= ORDER BY order_list(O). { A = (struct window){.order = O}; }
+window_order(A) ::= ORDER BY order_list(O) frame(F). { A = F; A.order = O; }
+
+%type frame {struct window}
+frame(A) ::= frame_unit(U) frame_edge(E). { A = (struct window){.unit = U, .from = E}; }
+frame(A) ::= frame_unit(U) BETWEEN frame_edge(E) AND frame_edge(F). { A = (struct window){.unit = U, .from = E, .to = F, .has_to = true}; }
+%type frame_unit {enum frame_unit}
+frame_unit(A) ::= ROWS. { A = FRAME_ROWS; }
+frame_unit(A) ::= RANGE. { A = FRAME_RANGE; }
+%type frame_edge {struct frame_edge}
+frame_edge(A) ::= UNBOUNDED PRECEDING. { A = (struct frame_edge){.at = FRAME_FIRST}; }
+frame_edge(A) ::= UNBOUNDED FOLLOWING. { A = (struct frame_edge){.at = FRAME_LAST}; }
+frame_edge(A) ::= CURRENT ROW. { A = (struct frame_edge){.at = FRAME_CURRENT}; }
+frame_edge(A) ::= frame_distance(E) PRECEDING. { A = (struct frame_edge){FRAME_BEFORE, E}; }
+frame_edge(A) ::= frame_distance(E) FOLLOWING. { A = (struct frame_edge){FRAME_BEHIND, E}; }
+%type frame_distance {struct expr *}
+frame_distance(A) ::= value(V). { A = V; }
+frame_distance(A) ::= REAL(T). { A = build_value(p, EXPR_REAL, &T); }
+
 // ---- expressions ----
 
 value(A) ::= INTEGER(T). { A = build_value(p, EXPR_INTEGER, &T); }
@@ -219,10 +266,12 @@ expr(A) ::= LEFT_PAREN expr(E) RIGHT_PAREN. { A = E; }
 expr(A) ::= LEFT_PAREN(T) expr_list(L) COMMA expr(E) RIGHT_PAREN. { A = build_tuple(p, list_add(p, L, E), &T); }
 expr(A) ::= LEFT_PAREN(T) select(S) RIGHT_PAREN. { A = build_subselect(p, EXPR_SELECT, S, &T); }
 expr(A) ::= EXISTS(T) LEFT_PAREN select(S) RIGHT_PAREN. { A = build_subselect(p, EXPR_EXISTS, S, &T); }
-expr(A) ::= ID(N) LEFT_PAREN distinct(D) maybe_list(L) RIGHT_PAREN. { A = build_call(p, &N, L, D); }
+expr(A) ::= ID(N) LEFT_PAREN distinct(D) maybe_list(L) RIGHT_PAREN over(O). { A = build_over(p, build_call(p, &N, L, D), O); }
 expr(A) ::= ID(N) LEFT_PAREN distinct expr(X) IN literal(Y) RIGHT_PAREN. { A = build_position(p, &N, X, Y); }
 expr(A) ::= ID(N) LEFT_PAREN distinct expr(X) IN name(Y) RIGHT_PAREN. { A = build_position(p, &N, X, build_value(p, EXPR_COLUMN, &Y)); }
-expr(A) ::= ID(N) LEFT_PAREN STAR(T) RIGHT_PAREN. { A = build_call(p, &N, list_add(p, NULL, build_star(p, BYTES_NONE, T.at)), false); }
+expr(A) ::= ID(N) LEFT_PAREN STAR(T) RIGHT_PAREN over(O). {
+    A = build_over(p, build_call(p, &N, list_add(p, NULL, build_star(p, BYTES_NONE, T.at)), false), O);
+}
 expr(A) ::= LEFT(N) LEFT_PAREN expr_list(L) RIGHT_PAREN. { A = build_call(p, &N, L, false); }
 expr(A) ::= RIGHT(N) LEFT_PAREN expr_list(L) RIGHT_PAREN. { A = build_call(p, &N, L, false); }
 expr(A) ::= IF(N) LEFT_PAREN expr_list(L) RIGHT_PAREN. { A = build_call(p, &N, L, false); }
@@ -516,11 +565,14 @@ statement ::= SET settings(L). { p->out->type = STATEMENT_SET; p->out->assignmen
 %type setting {struct expr_item *}
 settings(A) ::= setting(I). { A = list_add_item(p, NULL, I); }
 settings(A) ::= settings(L) COMMA setting(I). { A = list_add_item(p, L, I); }
-setting(A) ::= VARIABLE(N) EQUAL expr(E). { A = build_item(p, E, N.text); }
-setting(A) ::= name(N) EQUAL expr(E). { A = build_item(p, E, N.text); }
-setting(A) ::= scope name(N) EQUAL expr(E). { A = build_item(p, E, N.text); }
+setting(A) ::= VARIABLE(N) EQUAL set_to(E). { A = build_item(p, E, N.text); }
+setting(A) ::= name(N) EQUAL set_to(E). { A = build_item(p, E, N.text); }
+setting(A) ::= scope name(N) EQUAL set_to(E). { A = build_item(p, E, N.text); }
 setting(A) ::= name(N) expr(E). { A = build_item(p, E, N.text); }
 setting(A) ::= scope TRANSACTION(N) words. { A = build_item(p, build_value(p, EXPR_NULL, &N), N.text); }
+%type set_to {struct expr *}
+set_to(A) ::= expr(E). { A = E; }
+set_to(A) ::= DEFAULT(T). { A = build_value(p, EXPR_NULL, &T); }
 scope ::= SESSION.
 scope ::= GLOBAL.
 words ::= name.

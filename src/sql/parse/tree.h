@@ -10,6 +10,7 @@
 #include "widerow.h"
 
 struct select;
+struct window;
 
 /* ---- expressions ---- */
 
@@ -80,6 +81,7 @@ struct expr {
     struct expr *left, *right;
     struct expr_list *list;
     struct select *select;
+    struct window *over; /* of a call; NULL: none */
 };
 
 struct expr_list {
@@ -95,6 +97,27 @@ struct expr_item {
     bytes name;     /* ptr NULL: none */
     size_t at, end; /* of its text in the statement */
     bool descending;
+};
+
+/* ---- windows: the rows that a function looks at beside its own ---- */
+
+enum frame_unit { FRAME_NONE, FRAME_ROWS, FRAME_RANGE };
+enum frame_at { FRAME_FIRST, FRAME_BEFORE, FRAME_CURRENT, FRAME_BEHIND, FRAME_LAST };
+
+struct frame_edge {
+    enum frame_at at;
+    struct expr *distance; /* of BEFORE and BEHIND, which is PRECEDING and FOLLOWING */
+};
+
+struct window {
+    struct window *next; /* of the SELECT's WINDOW */
+    bytes name;          /* by which that knows it; ptr NULL: it stands behind OVER */
+    bytes of;            /* the one that it is or adds to; ptr NULL: none */
+    bool bare;           /* OVER name: it is that one, as it is */
+    struct expr_list *partition, *order;
+    enum frame_unit unit; /* NONE: as the function has it without */
+    struct frame_edge from, to;
+    bool has_to;
 };
 
 /* ---- names and options ---- */
@@ -157,6 +180,7 @@ struct select {
     struct expr_list *items;
     struct from_list *from; /* NULL: none */
     struct expr *where, *having;
+    struct window *windows; /* those with a name */
     struct expr_list *group, *order;
     struct expr *limit, *offset;
     struct select *all_of; /* UNION [ALL] with this one; NULL: none */

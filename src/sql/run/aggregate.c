@@ -61,7 +61,7 @@ static bool item_take(struct aggregate_walk *w, const struct expr_item *i)
     const struct expr *e = i->expr, *of;
     size_t type = 0;
 
-    if (e->type != EXPR_CALL || e->distinct || !e->list || e->list->count != 1)
+    if (e->type != EXPR_CALL || e->over || e->distinct || !e->list || e->list->count != 1)
         return false;
     while (type < PORT_COUNT(names) && !run_is_word(e->text, names[type]))
         type++;

@@ -54,6 +54,8 @@ static int columns_take(struct asked *a, const struct expr *e)
         return 0;
     if (e->select)
         return run_fail(a->r, FAULT_UNSUPPORTED, "UPDATE takes no sub-queries");
+    if (e->over)
+        return run_fail(a->r, FAULT_UNSUPPORTED, "UPDATE takes no window functions");
     if (e->type == EXPR_COLUMN)
         RUN_TRY(column_take(a, e->text));
     RUN_TRY(columns_take(a, e->left));

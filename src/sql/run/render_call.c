@@ -3,7 +3,8 @@
 /* Below zero or over a day it is no TIME as the MySQL port sends them. */
 static const char timediff[] = "wr_timediff";
 
-enum argument { ANY, NUMBER, MOMENT };
+/* BESIDE: of another row, a distance, and what stands for it where there is no such row. */
+enum argument { ANY, NUMBER, MOMENT, BESIDE };
 
 /* MySQL's name, ours or SQLite's, and how many values it takes. What is not here is not served. */
 static const struct {
@@ -67,6 +68,17 @@ static const struct {
     {"date_format", "wr_date_format", 2, 2, MOMENT},
     {"datediff", "wr_datediff", 2, 2, MOMENT},
     {"timediff", timediff, 2, 2, MOMENT},
+    {"row_number", "row_number", 0, 0, ANY},
+    {"rank", "rank", 0, 0, ANY},
+    {"dense_rank", "dense_rank", 0, 0, ANY},
+    {"percent_rank", "percent_rank", 0, 0, ANY},
+    {"cume_dist", "cume_dist", 0, 0, ANY},
+    {"ntile", "ntile", 1, 1, NUMBER},
+    {"lag", "lag", 1, 3, BESIDE},
+    {"lead", "lead", 1, 3, BESIDE},
+    {"first_value", "first_value", 1, 1, ANY},
+    {"last_value", "last_value", 1, 1, ANY},
+    {"nth_value", "nth_value", 2, 2, ANY},
     {"json_object", "json_object", 0, 100, ANY},
     {"json_array", "json_array", 0, 100, ANY},
     {"json_set", "json_set", 3, 99, ANY},
@@ -121,9 +133,13 @@ static int put_contains(struct render *w, const struct scope *s, const struct ex
     return 0;
 }
 
-static int put_argument(struct render *w, const struct scope *s, const struct expr *e,
-                        enum argument of)
+static int put_argument(struct render *w, const struct scope *s, const struct expr_list *l,
+                        const struct expr_item *i, enum argument of)
 {
+    const struct expr *e = i->expr;
+
+    if (of == BESIDE && i == l->last && l->count == 3)
+        return render_side(w, s, e, l->first->expr);
     return of == NUMBER   ? render_number(w, s, e)
            : of == MOMENT ? render_moment(w, s, e)
                           : render_expr(w, s, e);
@@ -135,12 +151,12 @@ int render_call(struct render *w, const struct scope *s, const struct expr *e)
     int n = e->list ? (int)e->list->count : 0;
     bool tablestore = run_is_tablestore(w->r), real;
 
-    if (form_find(e, &f))
+    if (!e->over && form_find(e, &f))
         return put_form(w, s, e, f);
-    if (run_is_word(e->text, "json_contains") && (n == 2 || n == 3))
+    if (!e->over && run_is_word(e->text, "json_contains") && (n == 2 || n == 3))
         return put_contains(w, s, e);
-    if ((run_is_word(e->text, "date_add") || run_is_word(e->text, "date_sub")) && n == 2 &&
-        e->list->first->next->expr->type == EXPR_INTERVAL)
+    if (!e->over && (run_is_word(e->text, "date_add") || run_is_word(e->text, "date_sub")) &&
+        n == 2 && e->list->first->next->expr->type == EXPR_INTERVAL)
         return render_interval(w, s, e->list->first->expr, e->list->first->next->expr,
                                run_is_word(e->text, "date_sub"));
     f = 0;
@@ -152,14 +168,14 @@ int render_call(struct render *w, const struct scope *s, const struct expr *e)
                         arena_printf(w->r->arena, "There is no function %.*s with %d arguments",
                                      RUN_TEXT(e->text), n)
                             .ptr);
-    real = tablestore && run_is_word(e->text, "sum"); /* whatever it adds up */
+    real = tablestore && !e->over && run_is_word(e->text, "sum"); /* whatever it adds up */
     render_put(w, real ? "cast(" : "");
     render_put(w, functions[f].as);
     render_put(w, e->distinct ? "(distinct " : "(");
     for (const struct expr_item *i = e->list ? e->list->first : NULL; i; i = i->next) {
-        RUN_TRY(put_argument(w, s, i->expr, functions[f].of));
+        RUN_TRY(put_argument(w, s, e->list, i, functions[f].of));
         render_put(w, i->next ? ", " : "");
     }
     render_put(w, real ? ") as real)" : ")");
-    return 0;
+    return e->over ? render_over(w, s, e->over) : 0;
 }

@@ -62,19 +62,6 @@ int render_interval(struct render *w, const struct scope *s, const struct expr *
     return 0;
 }
 
-bool render_is_moment(const struct expr *e)
-{
-    if (e->type == EXPR_BINARY)
-        return (e->op == OP_ADD || e->op == OP_SUBTRACT) &&
-               (e->right->type == EXPR_INTERVAL || e->left->type == EXPR_INTERVAL);
-    if (e->type == EXPR_CALL)
-        return run_is_word(e->text, "date_add") || run_is_word(e->text, "date_sub") ||
-               run_is_word(e->text, "now") || run_is_word(e->text, "current_timestamp") ||
-               run_is_word(e->text, "from_unixtime");
-    return e->type == EXPR_CAST &&
-           (run_is_word(e->text, "timestamp") || run_is_word(e->text, "datetime"));
-}
-
 static int put_call2(struct render *w, const struct scope *s, const char *name,
                      const struct expr *e)
 {

@@ -47,8 +47,16 @@ const struct scope_table *scope_find(const struct scope *s, bytes of, bytes name
 bool scope_column(const struct scope *s, const struct expr *e, struct table_column *out);
 void scope_add(struct scope *s, struct scope_table *t);
 
+/* ---- render_window.c ---- */
+
+int render_over(struct render *w, const struct scope *s, const struct window *o);
+/* WINDOW with all of them; NULL: nothing. */
+int render_windows(struct render *w, const struct scope *s, const struct window *list);
+
 /* ---- render_type.c ---- */
 
+/* Is its value a moment: NOW(), something plus an interval, CAST to one? */
+bool render_is_moment(const struct expr *e);
 /* An expression's type, as far as it is known before a row is; WR_NULL: it is as each value. */
 enum wr_type render_type(const struct scope *s, const struct expr *e, bool tablestore);
 /* The same; where it is as each value, what values are as a rule. */
@@ -78,11 +86,11 @@ int render_moment(struct render *w, const struct scope *s, const struct expr *e)
 /* of + interval, or `back`: of - interval. */
 int render_interval(struct render *w, const struct scope *s, const struct expr *of,
                     const struct expr *interval, bool back);
-/* Is its value a moment: NOW(), something plus an interval, CAST to one? */
-bool render_is_moment(const struct expr *e);
 
 /* ---- render_select.c ---- */
 
+/* Expressions, with commas; each as ORDER BY has it. */
+int render_list(struct render *w, const struct scope *s, const struct expr_list *l);
 int render_subselect(struct render *w, const struct scope *outer, const struct select *s,
                      struct column **columns, size_t *count);
 

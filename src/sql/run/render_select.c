@@ -2,7 +2,7 @@
 #include "sql/run/render_own.h"
 #include "sql/run/undeclared.h"
 
-static int put_exprs(struct render *w, const struct scope *s, const struct expr_list *l)
+int render_list(struct render *w, const struct scope *s, const struct expr_list *l)
 {
     for (const struct expr_item *i = l->first; i; i = i->next) {
         RUN_TRY(render_expr(w, s, i->expr));
@@ -270,15 +270,16 @@ static int put_tail(struct render *w, const struct scope *s, const struct select
 {
     if (q->group) {
         render_put(w, " group by ");
-        RUN_TRY(put_exprs(w, s, q->group));
+        RUN_TRY(render_list(w, s, q->group));
     }
     if (q->having) {
         render_put(w, " having ");
         RUN_TRY(render_expr(w, s, q->having));
     }
+    RUN_TRY(render_windows(w, s, q->windows));
     if (q->order) {
         render_put(w, " order by ");
-        RUN_TRY(put_exprs(w, s, q->order));
+        RUN_TRY(render_list(w, s, q->order));
         if (orders_versions(w, s, q))
             render_put(w, ", \"" TABLE_VERSION "\"");
     }
@@ -301,19 +302,29 @@ static bool may_join(const struct run *r, const struct from_list *l)
     return true;
 }
 
+static bool is_aggregate(const struct expr *e);
+
+static bool has_aggregate(const struct expr_list *l)
+{
+    for (const struct expr_item *i = l ? l->first : NULL; i; i = i->next)
+        if (is_aggregate(i->expr))
+            return true;
+    return false;
+}
+
+/* Is it one value of many rows? With a window it is one of each. */
 static bool is_aggregate(const struct expr *e)
 {
     static const char *const names[] = {"count", "sum", "avg", "min", "max", "group_concat"};
 
     if (!e)
         return false;
-    for (size_t i = 0; i < PORT_COUNT(names) && e->type == EXPR_CALL; i++)
+    for (size_t i = 0; i < PORT_COUNT(names) && e->type == EXPR_CALL && !e->over; i++)
         if (run_is_word(e->text, names[i]))
             return true;
-    for (const struct expr_item *i = e->list ? e->list->first : NULL; i; i = i->next)
-        if (is_aggregate(i->expr))
-            return true;
-    return is_aggregate(e->left) || is_aggregate(e->right);
+    if (e->over && (has_aggregate(e->over->partition) || has_aggregate(e->over->order)))
+        return true;
+    return has_aggregate(e->list) || is_aggregate(e->left) || is_aggregate(e->right);
 }
 
 /* HAVING where nothing is grouped is a condition on what the items are called. SQLite has no such
@@ -322,10 +333,7 @@ static bool having_is_where(const struct select *q)
 {
     if (!q->having || q->group || is_aggregate(q->having))
         return false;
-    for (const struct expr_item *i = q->items->first; i; i = i->next)
-        if (is_aggregate(i->expr))
-            return false;
-    return true;
+    return !has_aggregate(q->items);
 }
 
 static int put_having_around(struct render *w, const struct scope *outer, const struct select *q,

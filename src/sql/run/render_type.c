@@ -3,37 +3,18 @@
  */
 #include "sql/run/render_own.h"
 
-enum wr_type render_type(const struct scope *s, const struct expr *e, bool tablestore)
+bool render_is_moment(const struct expr *e)
 {
-    static const struct {
-        const char *function;
-        enum wr_type type;
-        bool tablestore; /* only there */
-    } calls[] = {{"count", WR_BIGINT, false},
-                 {"date", WR_DATE, false},
-                 {"timediff", WR_TIME, true},
-                 {"sum", WR_DOUBLE, true},
-                 {"avg", WR_DOUBLE, true}};
-    struct table_column column;
-
-    if (scope_column(s, e, &column))
-        return column.type;
-    if (render_is_moment(e))
-        return WR_TIMESTAMP;
-    if (e->type == EXPR_CAST && run_is_word(e->text, "date"))
-        return WR_DATE;
-    if (e->type != EXPR_CALL)
-        return WR_NULL;
-    if (e->list && (run_is_word(e->text, "min") || run_is_word(e->text, "max")) &&
-        scope_column(s, e->list->first->expr, &column))
-        return column.type;
-    for (size_t i = 0; i < PORT_COUNT(calls); i++)
-        if (run_is_word(e->text, calls[i].function) && (tablestore || !calls[i].tablestore))
-            return calls[i].type;
-    return WR_NULL;
+    if (e->type == EXPR_BINARY)
+        return (e->op == OP_ADD || e->op == OP_SUBTRACT) &&
+               (e->right->type == EXPR_INTERVAL || e->left->type == EXPR_INTERVAL);
+    if (e->type == EXPR_CALL)
+        return run_is_word(e->text, "date_add") || run_is_word(e->text, "date_sub") ||
+               run_is_word(e->text, "now") || run_is_word(e->text, "current_timestamp") ||
+               run_is_word(e->text, "from_unixtime");
+    return e->type == EXPR_CAST &&
+           (run_is_word(e->text, "timestamp") || run_is_word(e->text, "datetime"));
 }
-
-/* ---- what values are as a rule ---- */
 
 static bool is_one_of(bytes word, const char *const *words)
 {
@@ -48,6 +29,49 @@ static bool is_whole(enum wr_type type)
     return type == WR_BOOLEAN || (type >= WR_TINYINT && type <= WR_BIGINT);
 }
 
+static bool is_real(enum wr_type type)
+{
+    return type == WR_FLOAT || type == WR_DOUBLE;
+}
+
+enum wr_type render_type(const struct scope *s, const struct expr *e, bool tablestore)
+{
+    static const struct {
+        const char *function;
+        enum wr_type type;
+        bool tablestore; /* only there */
+    } calls[] = {{"count", WR_BIGINT, false},    {"date", WR_DATE, false},
+                 {"timediff", WR_TIME, true},    {"sum", WR_DOUBLE, true},
+                 {"avg", WR_DOUBLE, false},      {"row_number", WR_BIGINT, false},
+                 {"rank", WR_BIGINT, false},     {"dense_rank", WR_BIGINT, false},
+                 {"ntile", WR_BIGINT, false},    {"percent_rank", WR_DOUBLE, false},
+                 {"cume_dist", WR_DOUBLE, false}};
+    /* What they give is one of their first argument's values. */
+    static const char *const same[] = {"min",         "max",        "lag",       "lead",
+                                       "first_value", "last_value", "nth_value", NULL};
+    struct table_column column;
+
+    if (scope_column(s, e, &column))
+        return column.type;
+    if (render_is_moment(e))
+        return WR_TIMESTAMP;
+    if (e->type == EXPR_CAST && run_is_word(e->text, "date"))
+        return WR_DATE;
+    if (e->type != EXPR_CALL)
+        return WR_NULL;
+    if (e->list && is_one_of(e->text, same) && scope_column(s, e->list->first->expr, &column))
+        return column.type;
+    if (!tablestore && e->list && run_is_word(e->text, "sum") &&
+        scope_column(s, e->list->first->expr, &column))
+        return is_whole(column.type) ? WR_BIGINT : is_real(column.type) ? WR_DOUBLE : WR_NULL;
+    for (size_t i = 0; i < PORT_COUNT(calls); i++)
+        if (run_is_word(e->text, calls[i].function) && (tablestore || !calls[i].tablestore))
+            return calls[i].type;
+    return WR_NULL;
+}
+
+/* ---- what values are as a rule ---- */
+
 static enum wr_type sum_of(enum wr_type a, enum wr_type b)
 {
     return is_whole(a) && is_whole(b) ? WR_BIGINT : WR_DOUBLE;
@@ -58,8 +82,8 @@ static enum wr_type of_call(const struct scope *s, const struct expr *e)
     static const char *const whole[] = {
         "length",   "char_length",    "locate",     "instr",         "position",          "sign",
         "datediff", "unix_timestamp", "start_with", "connection_id", "json_extract_long", NULL};
-    static const char *const real[] = {
-        "avg", "sqrt", "pow", "power", "round", "json_extract_double", NULL};
+    static const char *const real[] = {"sqrt", "pow", "power", "round", "json_extract_double",
+                                       NULL};
     static const char *const same[] = {"min",   "max",    "abs",      "ceil",   "ceiling",
                                        "floor", "ifnull", "coalesce", "nullif", NULL};
     const struct expr_item *first = e->list ? e->list->first : NULL;

@@ -55,6 +55,20 @@ static void name_add(struct search *s, bytes name)
 
 static void select_search(struct search *s, const struct select *q);
 
+static void expr_search(struct search *s, const struct expr *e, bool items);
+
+static void list_search(struct search *s, const struct expr_list *l, bool items)
+{
+    for (const struct expr_item *i = l ? l->first : NULL; i; i = i->next)
+        expr_search(s, i->expr, items);
+}
+
+static void window_search(struct search *s, const struct window *w)
+{
+    list_search(s, w->partition, false);
+    list_search(s, w->order, false);
+}
+
 /* `items`: names of the SELECT's items are not the table's here. */
 static void expr_search(struct search *s, const struct expr *e, bool items)
 {
@@ -65,19 +79,14 @@ static void expr_search(struct search *s, const struct expr *e, bool items)
         name_add(s, e->text);
     expr_search(s, e->left, items);
     expr_search(s, e->right, items);
-    for (const struct expr_item *i = e->list ? e->list->first : NULL; i; i = i->next)
-        expr_search(s, i->expr, items);
+    list_search(s, e->list, items);
+    if (e->over)
+        window_search(s, e->over);
     if (e->select) {
         struct search within = {s->r, s->t, s->alias, e->select, false};
 
         select_search(&within, e->select);
     }
-}
-
-static void list_search(struct search *s, const struct expr_list *l, bool items)
-{
-    for (const struct expr_item *i = l ? l->first : NULL; i; i = i->next)
-        expr_search(s, i->expr, items);
 }
 
 static void select_search(struct search *s, const struct select *q)
@@ -86,6 +95,8 @@ static void select_search(struct search *s, const struct select *q)
     expr_search(s, q->where, false);
     list_search(s, q->group, true);
     expr_search(s, q->having, true);
+    for (const struct window *w = q->windows; w; w = w->next)
+        window_search(s, w);
     list_search(s, q->order, true);
 }
 

@@ -94,7 +94,25 @@ public class Cases {
             same(r.getObject("at", java.time.LocalDateTime.class), java.time.LocalDateTime.of(2024, 2, 29, 3, 4, 5, 678000000));
             same(r.getBoolean("f"), true);
             same(r.getMetaData().getColumnCount(), 9);
+            same(s.getMetaData().getColumnCount(), 9);
             check(!r.next(), "one row");
+        }
+    }
+
+    /* What is told of a prepared statement that has not run yet. */
+    static void shape(Connection db) throws Exception {
+        try (PreparedStatement s = db.prepareStatement("select n, s as t, d + 1 from j where k = ?")) {
+            ResultSetMetaData m = s.getMetaData();
+            same(m.getColumnCount(), 3);
+            same(m.getColumnLabel(2), "t");
+            same(m.getColumnType(1), Types.BIGINT);
+            same(m.getColumnType(2), Types.VARCHAR);
+            same(m.getColumnType(3), Types.DOUBLE);
+            same(m.getTableName(1), "j");
+            same(s.getParameterMetaData().getParameterCount(), 1);
+        }
+        try (PreparedStatement s = db.prepareStatement("upsert into j (k, n, d) values (?, ?, ?)")) {
+            check(s.getMetaData() == null, "no columns");
         }
     }
 
@@ -200,6 +218,7 @@ public class Cases {
         for (String mode : new String[] {"prepared", "text"})
             try (Connection db = DriverManager.getConnection(URL + "&useServerPrepStmts=" + mode.equals("prepared"), "key1", "secret1")) {
                 run(mode, "types", db, Cases::types);
+                run(mode, "columns before it runs", db, Cases::shape);
                 run(mode, "NULL", db, Cases::nulls);
                 run(mode, "documented statements", db, Cases::documented);
                 run(mode, "batches", db, Cases::batch);

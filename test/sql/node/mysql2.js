@@ -72,6 +72,14 @@ test('a statement is run many times, with other values', async () => {
     assert.deepStrictEqual(rows.map(r => Number(r.n)), [50, 51, 52, 53, 54, 55, 56, 57, 58, 59])
 })
 
+test('a prepared statement tells its columns before it runs', async () => {
+    const { statement } = await db.prepare('select n, v + 1 as w, s from p where k = ?')
+    assert.deepStrictEqual(statement.columns.map(c => c.name), ['n', 'w', 's'])
+    assert.deepStrictEqual(statement.columns.map(c => c.columnType ?? c.type), [8, 5, 253])
+    assert.strictEqual(statement.parameters.length, 1)
+    statement.close()
+})
+
 test('faults have numbers, and the connection goes on', async () => {
     await assert.rejects(db.execute('select * from nosuch where k = ?', [1]), { errno: 1146, sqlState: '42S02' })
     await assert.rejects(db.query('selec'), { errno: 1064 })

@@ -131,7 +131,7 @@ static void put_where(struct differ *d, int depth)
     }
 }
 
-static void put_select(struct differ *d)
+static void put_plain(struct differ *d)
 {
     const char *items = PICK(d, "k, n, a, b, c", "k, n", "c, b, n, k", "a", "distinct b, a",
                              "count(*), min(a), max(b), sum(n)", "b, count(*), sum(n), max(c)");
@@ -153,6 +153,109 @@ static void put_select(struct differ *d)
             PICK(d, "", "desc"));
     if (below(d, 2))
         put(d, " limit %u offset %u", below(d, 20), below(d, 5));
+}
+
+/* ---- windows ---- */
+
+/* A frame of rows, or of values, has to leave one answer only: rows that sort alike come in any
+ * order. */
+enum window_order { BY_KEY, BY_NUMBER, BY_VALUE, WINDOW_ORDERS };
+
+static void put_function(struct differ *d, enum window_order order)
+{
+    if (order == BY_KEY)
+        put(d, "%s",
+            PICK(d, "row_number()", "ntile(3)", "lag(b)", "lag(a, 2, 7)", "lead(c)",
+                 "lead(b, 1, 'none')", "first_value(b)", "last_value(n)", "nth_value(a, 2)",
+                 "group_concat(b)", "sum(a)", "count(*)", "max(b)"));
+    else
+        put(d, "%s",
+            PICK(d, "rank()", "dense_rank()", "sum(n)", "count(*)", "count(b)", "min(c)", "max(b)",
+                 "sum(a)"));
+}
+
+static void put_window(struct differ *d, enum window_order order)
+{
+    put(d, "%s", PICK(d, "", "", "partition by a ", "partition by b ", "partition by k, a "));
+    switch (order) {
+    case BY_KEY:
+        put(d, "order by %s k %s, n", PICK(d, "", "a desc,", "b,", "c desc,"), PICK(d, "", "desc"));
+        put(d, " %s",
+            PICK(d, "", "", "rows 1 preceding", "rows between 2 preceding and 1 following",
+                 "rows between unbounded preceding and 1 preceding",
+                 "rows between current row and unbounded following",
+                 "range between unbounded preceding and current row"));
+        break;
+    case BY_NUMBER:
+        put(d, "order by %s %s", PICK(d, "n", "c", "a desc"),
+            PICK(d, "", "range 2 preceding", "range between 1 preceding and 1.5 following",
+                 "range between current row and 3 following"));
+        break;
+    default:
+        put(d, "order by %s", PICK(d, "a", "b desc", "c", "b, a desc"));
+    }
+}
+
+static void put_windows(struct differ *d)
+{
+    enum window_order order = (enum window_order)below(d, WINDOW_ORDERS);
+    bool named = !below(d, 3), rounded = order == BY_VALUE && !below(d, 3);
+    unsigned functions = 1 + below(d, 2);
+
+    put(d, "k, n");
+    for (unsigned i = 0; i < functions; i++) {
+        put(d, ", ");
+        if (rounded)
+            put(d, "cast(round(1000 * %s", PICK(d, "percent_rank()", "cume_dist()", "avg(n)"));
+        else
+            put_function(d, order);
+        put(d, " over %s", named ? "w" : "(");
+        if (!named) {
+            put_window(d, order);
+            put(d, ")");
+        }
+        put(d, "%s", rounded ? ", 0) as integer)" : "");
+    }
+    put(d, " from r");
+    if (below(d, 5)) {
+        put(d, " where ");
+        put_where(d, 1);
+    }
+    if (named) {
+        put(d, " window w as (");
+        put_window(d, order);
+        put(d, ")");
+    }
+    put(d, " order by k, n");
+    if (!below(d, 3))
+        put(d, " limit %u offset %u", below(d, 20), below(d, 5));
+}
+
+/* Over groups, and around a SELECT: the newest of each, say. */
+static void put_window_around(struct differ *d)
+{
+    if (below(d, 2)) {
+        put(d,
+            "b, count(*), sum(sum(n)) over (order by b), rank() over (order by count(*) desc) from "
+            "r group by b order by b");
+        return;
+    }
+    put(d, "k, n, a from (select k, n, a, row_number() over (partition by ");
+    put(d, "%s order by n desc, k) as place from r", PICK(d, "k", "a", "b"));
+    if (below(d, 2)) {
+        put(d, " where ");
+        put_where(d, 1);
+    }
+    put(d, ") as x where place <= %u order by k, n", 1 + below(d, 3));
+}
+
+static void put_select(struct differ *d)
+{
+    if (!below(d, 5)) {
+        (below(d, 5) ? put_windows : put_window_around)(d);
+        return;
+    }
+    put_plain(d);
 }
 
 /* ---- both sides ---- */
