@@ -440,6 +440,7 @@ static bool run_scenario(struct run *r, const struct scenario *sc, uint64_t seed
                                .engine = r->engine,
                                .widerowd = r->widerowd,
                                .wide = sc->wide,
+                               .brief = sc->disturb != NULL, /* many are left without their end */
                                .page_rows = sc->page_rows,
                                .small = sc->cuts_values};
     double begin = seconds(), ran;

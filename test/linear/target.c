@@ -77,7 +77,8 @@ static void run_server(const struct server *s, const char *port_file)
         s->spec.widerowd, "--data", s->spec.dir, "--engine", s->spec.engine, "--http", s->address,
         "--sql", "off", "--admin", "off", "--instance", INSTANCE, "--log-level",
         getenv("LINEAR_LOGS") ? "info" : "error", "--port-file", port_file, "--set",
-        "table_ops_per_s_max=0",
+        "table_ops_per_s_max=0", "--set",
+        s->spec.brief ? "transaction_ms_max=5000" : "transaction_ms_max=60000",
         /* Partitions are split by load and merged all the time; by size: test/crash. */
         "--set", s->spec.small ? "partition_bytes_max=1024" : "partition_bytes_max=8388608",
         "--set", "partition_write_cu_max=50", "--set", "partition_hot_s=1", "--set",

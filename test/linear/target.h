@@ -12,6 +12,7 @@ struct target_spec {
     const char *widerowd;
     const char *dir; /* empty and ours; the same again after a restart */
     bool wide;       /* every row with two cells or more is stored cell by cell */
+    bool brief;      /* transactions end by time after 5 s, not after a minute */
     bool no_sync;    /* in this process only */
     int page_rows; /* a page of a range ends behind so many, in this process only; 0: as it does */
     bool small;    /* partitions may hold 1 KB */

@@ -52,6 +52,7 @@ struct oracle_table {
     size_t index_count;
     struct oracle_issued *issued; /* auto-increment values given so far; the first is none */
     bool transactions;
+    bool spreads;         /* where values are parted: its layout spreads a value's rows, too */
     uint64_t alterations; /* of its options and indexes */
     bool ghosts; /* rows went when the TTL was lowered: the database may still step over them */
     struct arena arena; /* name and schema */

@@ -116,6 +116,7 @@ static int table_create(struct oracle *o, const struct wr_create_table *r)
         table_free(t);
         return code;
     }
+    t->spreads = o->parts_values && bytes_starts(r->layout, BYTES_LIT("random"));
     t->next = o->tables;
     o->tables = t;
     return WR_OK;

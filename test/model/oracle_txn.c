@@ -121,6 +121,8 @@ static int start_check(struct oracle *o, const struct wr_start_transaction *star
         return code ? code : WR_E_NOT_EXIST;
     if (!(*t)->transactions || start->key.count != 1)
         return WR_E_PARAMETER;
+    if ((*t)->spreads)
+        return WR_E_UNSUPPORTED;
     if (start->key.columns[0].value.type != (*t)->key[0].type ||
         !bytes_equal(start->key.columns[0].name, (*t)->key[0].name))
         return WR_E_INVALID_PK;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #define INSTANCE bytes_str("model")
+#define STARTS_MAX 10000 /* of transactions: a run has no more requests */
 
 int64_t run_now_ms(void)
 {
@@ -34,6 +35,11 @@ static const struct wr_setting tight_settings[] = {
     {"batch_write_bytes_max", "8000"}, {"range_rows_max", "7"},
     {"range_bytes_max", "3000"},       {"filters_max", "20"}};
 
+static bool on_pool(const struct run_conf *conf)
+{
+    return strcmp(conf->engine, "mem") != 0 && strcmp(conf->engine, "rocks") != 0;
+}
+
 static size_t settings(const struct run_conf *conf, struct wr_setting *out)
 {
     size_t n = 0;
@@ -42,6 +48,8 @@ static size_t settings(const struct run_conf *conf, struct wr_setting *out)
         out[n++] = common_settings[i];
     for (size_t i = 0; conf->wide && i < PORT_COUNT(wide_settings); i++)
         out[n++] = wide_settings[i];
+    if (conf->txns && on_pool(conf))
+        out[n++] = (struct wr_setting){"transaction_ms_max", "86400000"}; /* requests take long */
     for (size_t i = 0; conf->tight && i < PORT_COUNT(tight_settings); i++)
         out[n++] = tight_settings[i];
     return n;
@@ -52,11 +60,6 @@ static void quiet(void *arg, char level, const char *line)
     (void)arg;
     if (level == 'E')
         fprintf(stderr, "%s\n", line);
-}
-
-static bool on_pool(const struct run_conf *conf)
-{
-    return strcmp(conf->engine, "mem") != 0 && strcmp(conf->engine, "rocks") != 0;
 }
 
 /* Only an engine on a pool needs any: its place is told as to the server, the namespace is ours. */
@@ -165,6 +168,8 @@ void run_close(struct run *r)
         return;
     model_clock_true();
     wr_close(r->db);
+    for (size_t i = 0; r->txn_ids && i < STARTS_MAX; i++)
+        mem_free(r->txn_ids[i]);
     mem_free(r->txn_ids);
     if (r->dir[0])
         nftw(r->dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
@@ -226,7 +231,8 @@ bool run_reopen(struct run *r)
         return true;
     await_indexes(r); /* what is left by then is found ten seconds later */
     wr_close(r->db);
-    oracle_txns_end(r->o, NULL);
+    if (!on_pool(&r->conf)) /* there they are in no server's memory */
+        oracle_txns_end(r->o, NULL);
     if (r->conf.clock)
         set_clock(r, r->passed + r->mix.count[WR_OP_PUT_ROW][0]);
     return open_db(r);
@@ -292,13 +298,12 @@ static bool is_unfinished(const struct wr_reply *reply)
 
 /* ---- transactions: requests name one by the number of its start ---- */
 
-#define STARTS_MAX 10000 /* a run has no more requests */
 #define NO_TRANSACTION "0f8fad5b-d9cb-469f-a165-70867728950e"
 
 static void put_true_id(const struct run *r, bytes *named)
 {
     uint64_t number = oracle_txn_number(*named);
-    bool known = r->txn_ids && number < STARTS_MAX && r->txn_ids[number][0];
+    bool known = r->txn_ids && number < STARTS_MAX && r->txn_ids[number];
 
     *named = bytes_str(known ? r->txn_ids[number] : NO_TRANSACTION);
 }
@@ -337,9 +342,12 @@ static void keep_true_id(struct run *r, const struct wr_reply *reply)
 
     if (!r->txn_ids)
         r->txn_ids = mem_zalloc(STARTS_MAX * sizeof(*r->txn_ids));
-    if (number < STARTS_MAX)
-        snprintf(r->txn_ids[number], sizeof(r->txn_ids[number]), "%.*s",
-                 BYTES_FMT(reply->transaction.id));
+    if (number < STARTS_MAX) {
+        char *id = mem_zalloc(reply->transaction.id.len + 1);
+
+        mem_free(r->txn_ids[number]); /* of a start that the oracle did not count */
+        r->txn_ids[number] = memcpy(id, reply->transaction.id.ptr, reply->transaction.id.len);
+    }
 }
 
 /* Who reads an index that is being built waits for its end, and, where a global one follows, until

@@ -30,9 +30,9 @@ struct run {
     struct wr_db *db;
     bool shared; /* db belongs to another run */
     struct oracle *o;
-    char (*txn_ids)[40]; /* of transactions, by the number of their start; "": none */
-    int64_t latest_ms;   /* with `clock`: the latest that it ever said */
-    uint64_t passed;     /* answers that were compared and equal, probes not counted */
+    char **txn_ids;    /* of transactions, by the number of their start; NULL: none */
+    int64_t latest_ms; /* with `clock`: the latest that it ever said */
+    uint64_t passed;   /* answers that were compared and equal, probes not counted */
     struct run_mix mix;
     char why[1024]; /* the first difference */
 };

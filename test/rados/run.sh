@@ -145,7 +145,7 @@ killed() {
 
 sdk() { # sdk LANGUAGE
     export WIDEROW_ACCESS_KEY_ID=test-id WIDEROW_ACCESS_KEY_SECRET=test-secret WIDEROW_INSTANCE=test
-    export WIDEROW_NO_TUNNELS=1 WIDEROW_NO_TRANSACTIONS=1
+    export WIDEROW_NO_TUNNELS=1
     export WIDEROW_CACHE=${WIDEROW_CACHE:-$HOME/.cache/widerow}
     start_server "$1" --set table_ops_per_s_max=0
     WIDEROW_ENDPOINT=$endpoint SUITE_SECONDS=550 timeout 600 "test/compat/$1/run.sh"
@@ -215,6 +215,7 @@ step "streams" env TIER="$TIER" timeout 600 test/rados/streams.sh
 step "tunnels" env TUNNEL_ENGINE="--engine rados" WIDEROW_NAMESPACE=tunnels TIER=short timeout 600 test/tunnel/run.sh
 step "changes are carried" timeout 900 "$BUILD/test/table/stream/stream_carry_test"
 step "transactions of dead servers" timeout 900 "$BUILD/test/table/txn/txn_pool_test"
+step "locks that nobody meets, splits, clocks" env TIER="$TIER" timeout 900 "$BUILD/test/table/txn/txn_sweep_test"
 step "entries of indexes" timeout 900 "$BUILD/test/table/maint/index_drain_test"
 step "numbers" env TIER="$TIER" timeout 900 "$BUILD/test/table/catalog/number_test"
 for language in node $([ "$TIER" = nightly ] && echo python go java); do

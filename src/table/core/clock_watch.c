@@ -144,6 +144,17 @@ bool clock_watch_ahead(struct wr_db *db, int64_t stamp_ms)
     return known && stamp_ms > db_clock_peek(db) / 1000 + ahead_ms + AHEAD_MS;
 }
 
+int64_t clock_watch_spread_ms(struct wr_db *db)
+{
+    struct clock_watch *w = &db->watch;
+    int64_t spread_ms;
+
+    pthread_mutex_lock(&w->lock);
+    spread_ms = w->compared_us ? (w->fastest_us - w->slowest_us) / 1000 : -1;
+    pthread_mutex_unlock(&w->lock);
+    return spread_ms;
+}
+
 /* ---- other servers ---- */
 
 /* How far apart two clocks are at least, if one said `other` between two readings of ours. */

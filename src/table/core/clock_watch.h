@@ -51,6 +51,10 @@ int64_t clock_watch_ms(struct wr_db *db);
  * the clocks were compared. */
 int64_t clock_watch_removal_ms(struct wr_db *db);
 
+/* How far the servers' wall clocks are apart, ours included, as they were last compared, in
+ * milliseconds; -1: they were not compared yet. */
+int64_t clock_watch_spread_ms(struct wr_db *db);
+
 /* Looks for a step, and takes a sample. Now and then. */
 void clock_watch_look(struct wr_db *db);
 

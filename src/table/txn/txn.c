@@ -218,7 +218,7 @@ struct txns *txns_new(struct wr_db *db, const struct txn_apart *apart)
     all->db = db;
     all->apart = apart;
     if (apart)
-        all->locks = txn_locks_new(db);
+        all->locks = all->sweep.locks = txn_locks_new(db);
     all->newest = &all->oldest;
     pthread_mutex_init(&all->lock, NULL);
     return all;
@@ -226,12 +226,20 @@ struct txns *txns_new(struct wr_db *db, const struct txn_apart *apart)
 
 bool txns_start(struct txns *all)
 {
-    all->task = scheduler_add(all->db->background, &(struct task_spec){.name = "transactions",
-                                                                       .thread = TASK_SHORT,
-                                                                       .priority = PRIORITY_SWEEP,
-                                                                       .run = txns_look,
-                                                                       .arg = all,
-                                                                       .first_us = TASK_NEVER});
+    struct task_spec spec = {.name = "transactions",
+                             .thread = TASK_SHORT,
+                             .priority = PRIORITY_SWEEP,
+                             .run = txns_look,
+                             .arg = all,
+                             .first_us = TASK_NEVER};
+
+    if (all->apart) {
+        spec.thread = TASK_LONG;
+        spec.run = txn_sweep_step;
+        spec.arg = &all->sweep;
+        spec.first_us = LOOK_US;
+    }
+    all->task = scheduler_add(all->db->background, &spec);
     return all->task != NULL;
 }
 
@@ -242,6 +250,7 @@ void txns_free(struct txns *all)
     while (all->oldest)
         txn_close(all->oldest);
     pthread_mutex_destroy(&all->lock);
+    txn_sweep_release(&all->sweep);
     txn_locks_free(all->locks);
     mem_free(all);
 }
@@ -254,8 +263,11 @@ void txns_stat(struct txns *all, struct txn_stat *out)
     pthread_mutex_lock(&all->lock);
     *out = all->stat;
     out->bytes = all->bytes;
-    if (all->locks)
-        out->expired += atomic_load(&all->locks->expired);
+    if (all->locks) {
+        out->open = atomic_load(&all->locks->open);
+        out->expired = atomic_load(&all->locks->expired);
+        out->refused = atomic_load(&all->locks->refused);
+    }
     pthread_mutex_unlock(&all->lock);
 }
 

@@ -1,5 +1,6 @@
 #include "table/txn/txn_lock.h"
 
+#include "table/core/clock_watch.h"
 #include "table/core/db.h"
 
 #include <xxhash.h>
@@ -194,13 +195,22 @@ static int64_t first_seen_ms(struct txn_locks *all, bytes id, int64_t now_ms)
     return first_ms;
 }
 
+/* Is it over by the clocks of two servers? What they are apart is no part of its life. */
+static bool is_over_by_wall(struct wr_db *db, const struct txn_head *head, int64_t life_ms)
+{
+    int64_t spread_ms = clock_watch_spread_ms(db);
+
+    return spread_ms >= 0 &&
+           db_clock_peek(db) / 1000 - head->begun_ms >= life_ms + ENGINE_LEASE_MS + spread_ms;
+}
+
 bool txn_lock_is_over(struct txn_locks *all, const struct txn_head *head)
 {
     int64_t life_ms = all->db->limits.transaction_ms_max;
     int64_t now_ms = clock_mono_ms(&all->db->clock);
 
     return now_ms - first_seen_ms(all, head->id, now_ms) >= life_ms ||
-           db_clock_peek(all->db) / 1000 - head->begun_ms >= life_ms + ENGINE_LEASE_MS;
+           is_over_by_wall(all->db, head, life_ms);
 }
 
 /* ---- who meets it ---- */
@@ -233,6 +243,12 @@ static void meet_erase(struct txn_meet *m)
     txn_lock_write(&m->write);
 }
 
+static int meet_refuse(struct txn_meet *m)
+{
+    atomic_fetch_add(&m->all->refused, 1);
+    return txn_fail_conflict(m->lock.c);
+}
+
 static void meet_looked(struct txn_lock *l, int code)
 {
     struct txn_meet *m = PORT_CONTAINER(l, struct txn_meet, lock);
@@ -244,7 +260,7 @@ static void meet_looked(struct txn_lock *l, int code)
     else if (!l->held)
         m->done(m, E_OK);
     else if (!txn_lock_is_over(m->all, &l->head))
-        m->done(m, txn_fail_conflict(l->c));
+        m->done(m, meet_refuse(m));
     else if (!l->whole)
         meet_look(m, true);
     else

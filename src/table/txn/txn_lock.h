@@ -8,8 +8,8 @@
  * A lock ends by its transaction, or by time: whoever meets one whose time is over removes it with
  * all of its records, guarded by the head. Its time is over when this process has known it for
  * transaction_ms_max by the monotonic clock; or when it began so long ago, and ENGINE_LEASE_MS
- * more, by the clocks of two servers, which are no more than a second apart. The clocks decide only
- * how long a lock stands, never whether two hold it.
+ * more, by the clocks of two servers, and more by what servers' clocks are apart. The clocks decide
+ * only how long a lock stands, never whether two hold it.
  *
  * All calls end by `done`, possibly before they return, on any thread; it does not block. What they
  * are given stays where it is until then. */
@@ -37,6 +37,8 @@ struct txn_locks {
     pthread_mutex_t lock; /* of seen */
     struct txn_seen seen[TXN_SEEN];
     _Atomic uint64_t expired; /* that were removed here */
+    _Atomic uint64_t refused; /* writes and starts that met one here */
+    _Atomic uint64_t open;    /* whoever has them, as the last round of txn_sweep.h found them */
 };
 struct txn_locks *txn_locks_new(struct wr_db *db);
 void txn_locks_free(struct txn_locks *locks); /* NULL is allowed */

@@ -4,6 +4,7 @@
  *                 whose locks are gates in memory (txn_gate.h)
  *   txn_pool.c    those where others write too: the lock and the changes are records in the pool
  *   txn_lock.c    such a lock: looked at, taken, ended when its time is over
+ *   txn_sweep.c   those that nobody meets
  *   txn_record.c  as bytes */
 #ifndef TABLE_TXN_TXN_OWN_H
 #define TABLE_TXN_TXN_OWN_H
@@ -13,6 +14,7 @@
 #include "table/txn/txn_gate.h"
 #include "table/txn/txn_lock.h"
 #include "table/txn/txn_stat.h"
+#include "table/txn/txn_sweep.h"
 
 #include <pthread.h>
 
@@ -84,6 +86,7 @@ struct txns {
     struct txn_stat stat;
     struct task *task;
     struct txn_locks *locks; /* apart */
+    struct txn_sweep sweep;  /* and then the task's */
 };
 
 /* ---- txn.c ---- */

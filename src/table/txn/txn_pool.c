@@ -57,8 +57,6 @@ static void start_end(struct start *s, int code)
 {
     struct call *call = s->call;
 
-    if (code == E_CONFLICT)
-        count_stat(call->db->txns, &call->db->txns->stat.refused);
     if (code && !call->c.code)
         fail(&call->c, code, "%s", err_info(code)->text);
     if (!code)

@@ -130,7 +130,7 @@ func TestStream(t *testing.T) {
 
 	run(t, "a transaction has records once it is committed, and none if it is aborted", func(t *T) {
 		if os.Getenv("WIDEROW_NO_TRANSACTIONS") != "" {
-			t.Skip("a server over a pool has no transactions")
+			t.Skip("the server has no transactions")
 		}
 		request := createRequest(uniqueName(), 10, keyColumn{"user", text, false}, keyColumn{"line", integer, false})
 		on := true

@@ -56,7 +56,7 @@ func line(user string, n int) *ts.PrimaryKey { return pk("user", user, "line", n
 
 func TestTransaction(t *testing.T) {
 	if os.Getenv("WIDEROW_NO_TRANSACTIONS") != "" {
-		t.Skip("a server over a pool has no transactions")
+		t.Skip("the server has no transactions")
 	}
 	run(t, "a transaction is seen inside before its commit, outside behind it", func(t *T) {
 		table := t.orders()

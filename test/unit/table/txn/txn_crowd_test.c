@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "../database.h"
+#include "client.h"
 
 #define MEMORY (256u << 20)
 #define SHARE (MEMORY / 8)
@@ -19,81 +20,29 @@
 #define WRITES 400
 #define VALUE_BYTES 2000
 #define BLOCK 65536 /* of memory: what the last write may take more than was asked for */
-#define TEXT(s)                                                                                    \
-    {                                                                                              \
-        s, sizeof(s) - 1                                                                           \
-    }
-
-static const struct wr_bytes table = TEXT("t"), instance = TEXT("test");
 static struct wr_db *db;
 
 static void open_with(struct wr_setting *settings, size_t count)
 {
-    static const struct wr_key_schema key = {.name = TEXT("pk"), .type = WR_BIGINT};
     struct wr_options o = {WR_OPTIONS, .engine = "mem", .memory_bytes = MEMORY,
                            .settings = settings, .setting_count = count};
-    struct wr_request r = {WR_REQUEST(CREATE_TABLE)};
 
     db = database_open(&o);
-    r.create_table = (struct wr_create_table){
-        .table = table,
-        .key = &key,
-        .key_count = 1,
-        .options = {.given = WR_HAS_TTL | WR_HAS_MAX_VERSIONS, .ttl_s = -1, .max_versions = 1},
-        .local_transactions = true};
-    assert_int_equal(database_run(db, &r), 0);
+    assert_int_equal(client_create(db), 0);
 }
 
-static struct wr_key key_of(struct wr_key_column *column, int64_t value)
+static int begin(uint64_t client, int64_t value, struct client_id *id)
 {
-    *column =
-        (struct wr_key_column){.name = TEXT("pk"), .value = {.type = WR_BIGINT, .integer = value}};
-    return (struct wr_key){column, 1};
-}
-
-static int begin(uint64_t client, int64_t value, char id[36])
-{
-    struct wr_request r = {WR_REQUEST(START_LOCAL_TRANSACTION), .instance = instance,
-                           .client = client};
-    struct wr_key_column column;
-    struct wr_reply *reply;
-    int code;
-
-    r.start_local_transaction.table = table;
-    r.start_local_transaction.key = key_of(&column, value);
-    reply = wr_exec(db, &r);
-    code = reply->code;
-    if (!code)
-        memcpy(id, reply->transaction.id.ptr, 36);
-    wr_reply_free(reply);
-    return code;
+    return client_begin(db, client, value, id);
 }
 
 /* Outside of transactions, if id is NULL. */
-static int put(uint64_t client, const char *id, int64_t value, size_t size)
+static int put(uint64_t client, const struct client_id *id, int64_t value, size_t size)
 {
     static char text[VALUE_BYTES];
-    struct wr_cell cell = {.name = TEXT("c"),
-                           .value = {.type = WR_VARBINARY, .bytes = {text, size}},
-                           .timestamp_ms = WR_TIMESTAMP_NONE};
-    struct wr_request r = {WR_REQUEST(PUT_ROW), .client = client};
-    struct wr_key_column column;
 
-    r.put_row = (struct wr_row_change){
-        .type = WR_PUT, .table = table, .row = {key_of(&column, value), &cell, 1}};
-    if (id)
-        r.put_row.transaction = (struct wr_bytes){id, 36};
-    return database_run(db, &r);
-}
-
-static int end(uint64_t client, const char *id, bool aborts)
-{
-    struct wr_request r = {WR_REQUEST(COMMIT_TRANSACTION), .client = client};
-
-    if (aborts)
-        r.op = WR_OP_ABORT_TRANSACTION;
-    r.commit_transaction.id = (struct wr_bytes){id, 36};
-    return database_run(db, &r);
+    return client_put_cell(db, client, id, value,
+                           (struct wr_value){.type = WR_VARBINARY, .bytes = {text, size}});
 }
 
 static struct wr_status status(void)
@@ -113,11 +62,11 @@ static size_t held(void)
 static void others_go_on(uint64_t client)
 {
     for (int64_t value = -100; value < 0; value++) {
-        char id[36];
+        struct client_id id;
 
-        assert_int_equal(begin(client, value, id), 0);
-        assert_int_equal(put(client, id, value, VALUE_BYTES), 0);
-        assert_int_equal(end(client, id, value % 2), 0);
+        assert_int_equal(begin(client, value, &id), 0);
+        assert_int_equal(put(client, &id, value, VALUE_BYTES), 0);
+        assert_int_equal(client_end(db, client, &id, value % 2), 0);
         assert_int_equal(put(client, NULL, value, VALUE_BYTES), 0);
     }
 }
@@ -125,7 +74,7 @@ static void others_go_on(uint64_t client)
 /* Clients open as many as they may: the first takes a half, the next a half of the rest, ... */
 static void test_thousands_are_open(void **state)
 {
-    static char ids[20000][36];
+    static struct client_id ids[20000];
     uint64_t client = 1;
     size_t open = 0, before;
 
@@ -135,19 +84,19 @@ static void test_thousands_are_open(void **state)
     for (; client <= 3; client++) {
         int code = 0;
 
-        while (!code && open < sizeof(ids) / sizeof(*ids)) {
-            code = begin(client, (int64_t)open, ids[open]);
+        while (!code && open < PORT_COUNT(ids)) {
+            code = begin(client, (int64_t)open, &ids[open]);
             open += !code;
         }
         assert_int_equal(code, WR_E_BUSY);
         assert_in_range(status().transaction_bytes, 1, SHARE + BLOCK);
     }
-    assert_in_range(open, THOUSANDS, sizeof(ids) / sizeof(*ids) - 1);
+    assert_in_range(open, THOUSANDS, PORT_COUNT(ids) - 1);
     assert_int_equal(status().transactions, open);
     assert_in_range(held() - before, 1, SHARE + BLOCK);
     others_go_on(client);
     for (size_t i = 0; i < open; i++)
-        for (uint64_t c = 1; c <= 3 && end(c, ids[i], true); c++)
+        for (uint64_t c = 1; c <= 3 && client_end(db, c, &ids[i], true); c++)
             ;
     assert_int_equal(status().transactions, 0);
     assert_int_equal(status().transaction_bytes, 0);
@@ -163,9 +112,9 @@ static void test_a_client_never_ends(void **state)
 
     (void)state;
     open_with(NULL, 0);
-    for (char id[36]; !code; value++) {
-        code = begin(1, value, id);
-        code = code ? code : put(1, id, value, VALUE_BYTES);
+    for (struct client_id id; !code; value++) {
+        code = begin(1, value, &id);
+        code = code ? code : put(1, &id, value, VALUE_BYTES);
     }
     assert_int_equal(code, WR_E_BUSY);
     assert_in_range(status().transaction_bytes, SHARE / 4, SHARE / 2 + BLOCK);
@@ -183,12 +132,12 @@ static void test_time_ends_them(void **state)
     (void)state;
     open_with(settings, 1);
     for (int64_t value = 0; value < THOUSANDS; value++) {
-        char id[36];
+        struct client_id id;
 
-        if (begin(1, value, id))
+        if (begin(1, value, &id))
             continue;
         begun++;
-        put(1, id, value, VALUE_BYTES);
+        put(1, &id, value, VALUE_BYTES);
     }
     while (status().transactions)
         usleep(1000);
@@ -217,11 +166,11 @@ static void test_writers_at_one_lock(void **state)
 {
     pthread_t threads[WRITERS];
     size_t before;
-    char id[36];
+    struct client_id id;
 
     (void)state;
     open_with(NULL, 0);
-    assert_int_equal(begin(99, 1, id), 0);
+    assert_int_equal(begin(99, 1, &id), 0);
     before = held();
     for (size_t i = 0; i < WRITERS; i++)
         pthread_create(&threads[i], NULL, writer, (void *)(i + 1));
@@ -230,8 +179,8 @@ static void test_writers_at_one_lock(void **state)
     assert_int_equal(refused, WRITERS * WRITES);
     assert_int_equal(other, 0);
     assert_int_equal(held(), before);
-    assert_int_equal(put(99, id, 1, VALUE_BYTES), 0);
-    assert_int_equal(end(99, id, false), 0);
+    assert_int_equal(put(99, &id, 1, VALUE_BYTES), 0);
+    assert_int_equal(client_end(db, 99, &id, false), 0);
     assert_int_equal(put(1, NULL, 1, VALUE_BYTES), 0);
     wr_close(db);
 }

@@ -3,7 +3,6 @@
  * nothing of the transaction is seen, and who wakes up later finds that it has ended. Ids of
  * others, and such as nobody was given, are none. (Not for TSAN, which knows no threads behind a
  * fork.) */
-#include "base/clock.h"
 #include "table/core/db.h"
 
 #include <setjmp.h>
@@ -15,160 +14,9 @@
 #include <cmocka.h>
 #undef fail /* the name is ctx.h's in this house */
 
-#include "../database.h"
+#include "pool.h"
 
-#define INSTANCE BYTES_LIT("test")
-#define TABLE BYTES_LIT("t")
-#define ID_BYTES 256
 #define LIFE_MS 2000
-
-static char dir[FOLDER_BYTES];
-
-struct id {
-    char text[ID_BYTES];
-};
-
-static struct wr_db *open_server(void)
-{
-    struct wr_setting own[] = {{"ceph_conf", getenv("TEST_CEPH_CONF")},
-                               {"pool", "data"},
-                               {"namespace", strrchr(dir, '/') + 1}};
-    struct wr_setting settings[] = {{"table_ops_per_s_max", "0"}, {"transaction_ms_max", "2000"}};
-    struct wr_options o = {.version = WR_API_VERSION,
-                           .engine = "rados",
-                           .engine_settings = own,
-                           .engine_setting_count = PORT_COUNT(own),
-                           .settings = settings,
-                           .setting_count = PORT_COUNT(settings)};
-
-    return database_open(&o);
-}
-
-static int create(struct wr_db *db)
-{
-    static const struct wr_key_schema key[] = {{.name = BYTES_LIT("p"), .type = WR_BIGINT}};
-    struct wr_request r = {.op = WR_OP_CREATE_TABLE};
-
-    r.create_table = (struct wr_create_table){
-        .table = TABLE,
-        .key = key,
-        .key_count = 1,
-        .options = {.given = WR_HAS_TTL | WR_HAS_MAX_VERSIONS, .ttl_s = -1, .max_versions = 1},
-        .local_transactions = true};
-    return database_run(db, &r);
-}
-
-static int drop(struct wr_db *db)
-{
-    struct wr_request r = {.op = WR_OP_DELETE_TABLE};
-
-    r.delete_table.table = TABLE;
-    return database_run(db, &r);
-}
-
-static struct wr_key key_of(struct wr_key_column *column, int64_t value)
-{
-    *column = (struct wr_key_column){.name = BYTES_LIT("p"),
-                                     .value = {.type = WR_BIGINT, .integer = value}};
-    return (struct wr_key){column, 1};
-}
-
-static int begin(struct wr_db *db, int64_t value, struct id *id)
-{
-    struct wr_request r = {.op = WR_OP_START_LOCAL_TRANSACTION, .instance = INSTANCE, .client = 1};
-    struct wr_key_column column;
-    struct wr_reply *reply;
-    int code;
-
-    r.start_local_transaction.table = TABLE;
-    r.start_local_transaction.key = key_of(&column, value);
-    reply = wr_exec(db, &r);
-    code = reply->code;
-    *id = (struct id){""};
-    if (!code) {
-        assert_true(reply->transaction.id.len < ID_BYTES);
-        memcpy(id->text, reply->transaction.id.ptr, reply->transaction.id.len);
-    }
-    wr_reply_free(reply);
-    return code;
-}
-
-/* Outside of transactions, if id is NULL. */
-static int put(struct wr_db *db, const struct id *id, int64_t value, int64_t what)
-{
-    struct wr_cell cell = {.name = BYTES_LIT("a"),
-                           .value = {.type = WR_BIGINT, .integer = what},
-                           .timestamp_ms = WR_TIMESTAMP_NONE};
-    struct wr_request r = {.op = WR_OP_PUT_ROW, .client = 1};
-    struct wr_key_column column;
-
-    r.put_row = (struct wr_row_change){
-        .type = WR_PUT, .table = TABLE, .row = {key_of(&column, value), &cell, 1}};
-    if (id)
-        r.put_row.transaction = bytes_str(id->text);
-    return database_run(db, &r);
-}
-
-/* What is stored, or 0: nothing. */
-static int64_t get(struct wr_db *db, int64_t value)
-{
-    struct wr_request r = {.op = WR_OP_GET_ROW, .instance = INSTANCE};
-    struct wr_key_column column;
-    struct wr_reply *reply;
-    int64_t found = 0;
-
-    r.get_row.table = TABLE;
-    r.get_row.key = key_of(&column, value);
-    r.get_row.read.max_versions = 1;
-    r.get_row.read.has_max_versions = true;
-    reply = wr_exec(db, &r);
-    assert_int_equal(reply->code, WR_OK);
-    if (reply->row.row.cell_count)
-        found = reply->row.row.cells[0].value.integer;
-    wr_reply_free(reply);
-    return found;
-}
-
-static int end_as(struct wr_db *db, const struct id *id, bool aborts, uint64_t client,
-                  struct wr_bytes instance)
-{
-    struct wr_request r = {.op = aborts ? WR_OP_ABORT_TRANSACTION : WR_OP_COMMIT_TRANSACTION,
-                           .client = client,
-                           .instance = instance};
-    struct wr_reply *reply;
-    int code;
-
-    r.commit_transaction.id = bytes_str(id->text);
-    reply = wr_exec(db, &r);
-    code = reply->code;
-    wr_reply_free(reply);
-    return code;
-}
-
-static int end(struct wr_db *db, const struct id *id, bool aborts)
-{
-    return end_as(db, id, aborts, 1, INSTANCE);
-}
-
-static int64_t now_ms(void)
-{
-    struct clock clock;
-
-    clock_real_init(&clock);
-    return clock_mono_ms(&clock);
-}
-
-/* Writes the value as soon as that is let in; how long that took, in milliseconds. */
-static int64_t put_when_free(struct wr_db *db, int64_t value, int64_t what)
-{
-    int64_t begun_ms = now_ms();
-    int code;
-
-    while ((code = put(db, NULL, value, what)) == WR_E_CONFLICT && now_ms() - begun_ms < 60000)
-        usleep(20000);
-    assert_int_equal(code, WR_OK);
-    return now_ms() - begun_ms;
-}
 
 /* ---- another server ---- */
 
@@ -181,7 +29,7 @@ struct child {
 static void child_main(int from, int to)
 {
     struct wr_db *db = open_server();
-    struct id id;
+    struct client_id id;
     char byte;
     int code;
 
@@ -194,7 +42,7 @@ static void child_main(int from, int to)
     _exit(0);
 }
 
-static struct child child_start(struct id *id)
+static struct child child_start(struct client_id *id)
 {
     int in[2], out[2];
     struct child child;
@@ -224,7 +72,7 @@ static void child_end(struct child *child)
 }
 
 /* The server that began it is gone. */
-static void child_start_and_die(struct id *id)
+static void child_start_and_die(struct client_id *id)
 {
     struct child child = child_start(id);
 
@@ -232,32 +80,10 @@ static void child_start_and_die(struct id *id)
     child_end(&child);
 }
 
-static int setup(void **state)
-{
-    struct wr_db *db;
-
-    (void)state;
-    folder_make(dir);
-    if (!getenv("TEST_CEPH_CONF"))
-        return 0;
-    db = open_server();
-    assert_int_equal(create(db), WR_OK);
-    assert_int_equal(put(db, NULL, 1, 5), WR_OK);
-    wr_close(db);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    folder_remove(dir);
-    return 0;
-}
-
 static void a_server_is_killed(void **state)
 {
     struct wr_db *db;
-    struct id id;
+    struct client_id id;
 
     (void)state;
     if (!getenv("TEST_CEPH_CONF"))
@@ -280,7 +106,7 @@ static void another_server_goes_on(void **state)
 {
     struct child child;
     struct wr_db *db;
-    struct id id;
+    struct client_id id;
 
     (void)state;
     if (!getenv("TEST_CEPH_CONF"))
@@ -301,7 +127,7 @@ static void another_server_goes_on(void **state)
 /* Its time is over while it is paused; what it then commits is nothing. */
 static void a_server_is_paused(void **state)
 {
-    struct id id, mine;
+    struct client_id id, mine;
     struct child child;
     struct wr_db *db;
     int code = 0;
@@ -331,7 +157,7 @@ static void a_server_is_paused(void **state)
 static void nobody_has_met_it(void **state)
 {
     struct wr_db *db;
-    struct id id;
+    struct client_id id;
 
     (void)state;
     if (!getenv("TEST_CEPH_CONF"))
@@ -339,13 +165,27 @@ static void nobody_has_met_it(void **state)
     child_start_and_die(&id);
     usleep((LIFE_MS + ENGINE_LEASE_MS + 1000) * 1000);
     db = open_server();
-    assert_int_equal(put(db, NULL, 1, 11), WR_OK);
+    put_when_free(db, 1, 11);
     wr_close(db);
+}
+
+static int end_of_other_instance(struct wr_db *db, const struct client_id *id)
+{
+    struct wr_request r = {WR_REQUEST(COMMIT_TRANSACTION), .client = 1,
+                           .instance = BYTES_LIT("other")};
+    struct wr_reply *reply;
+    int code;
+
+    r.commit_transaction.id = bytes_str(id->text);
+    reply = wr_exec(db, &r);
+    code = reply->code;
+    wr_reply_free(reply);
+    return code;
 }
 
 static void ids_of_others(void **state)
 {
-    struct id id, wrong;
+    struct client_id id, wrong;
     struct wr_db *db;
 
     (void)state;
@@ -354,9 +194,9 @@ static void ids_of_others(void **state)
     db = open_server();
     assert_int_equal(begin(db, 3, &id), WR_OK);
     assert_int_equal(put(db, &id, 3, 1), WR_OK);
-    assert_int_equal(end_as(db, &id, false, 2, INSTANCE), WR_E_SESSION);
-    assert_int_equal(end_as(db, &id, true, 2, INSTANCE), WR_E_SESSION);
-    assert_int_equal(end_as(db, &id, false, 1, BYTES_LIT("other")), WR_E_NOT_EXIST);
+    assert_int_equal(client_end(db, 2, &id, false), WR_E_SESSION);
+    assert_int_equal(client_end(db, 2, &id, true), WR_E_SESSION);
+    assert_int_equal(end_of_other_instance(db, &id), WR_E_NOT_EXIST);
     assert_int_equal(put(db, &id, 4, 1), WR_E_OUT_OF_RANGE);
     for (size_t i = 0; i < strlen(id.text); i++) { /* each character another one */
         wrong = id;
@@ -369,9 +209,9 @@ static void ids_of_others(void **state)
     wrong = id;
     memset(wrong.text + strlen(wrong.text), '0', 2);
     assert_int_not_equal(put(db, &wrong, 3, 2), WR_OK);
-    assert_int_equal(drop(db), WR_OK);
+    assert_int_equal(client_drop(db), WR_OK);
     assert_int_equal(put(db, &id, 3, 2), WR_E_NOT_EXIST);
-    assert_int_equal(create(db), WR_OK);
+    assert_int_equal(client_create(db), WR_OK);
     assert_int_equal(put(db, &id, 3, 2), WR_E_SESSION);
     assert_int_equal(end(db, &id, false), WR_E_SESSION);
     assert_int_equal(put(db, NULL, 3, 3), WR_OK);
@@ -379,14 +219,126 @@ static void ids_of_others(void **state)
     wr_close(db);
 }
 
+static struct wr_row_change change_of(struct wr_key_column *column, int64_t value)
+{
+    static struct wr_cell cell = {.name = BYTES_LIT("a"),
+                                  .value = {.type = WR_BIGINT, .integer = 70},
+                                  .timestamp_ms = WR_TIMESTAMP_NONE};
+
+    return (struct wr_row_change){.type = WR_PUT, .row = {client_key(column, value), &cell, 1}};
+}
+
+/* The codes of a bulk import, or a batch, of two rows: of a locked value and another one. */
+static void write_two(struct wr_db *db, int op, int64_t locked, int64_t other, int codes[2])
+{
+    struct wr_key_column columns[2];
+    struct wr_row_change changes[] = {change_of(&columns[0], locked),
+                                      change_of(&columns[1], other)};
+    struct wr_table_write write = {.table = CLIENT_TABLE, .changes = changes, .change_count = 2};
+    struct wr_request r = {.op = op, .instance = CLIENT_INSTANCE, .client = 1};
+    struct wr_reply *reply;
+
+    if (op == WR_OP_BULK_IMPORT)
+        r.bulk_import.table = write;
+    else
+        r.batch_write_row = (struct wr_batch_write_row){.tables = &write, .table_count = 1};
+    reply = wr_exec(db, &r);
+    assert_int_equal(reply->code, WR_OK);
+    for (size_t i = 0; i < 2; i++)
+        codes[i] = reply->batch.tables[0].rows[i].code;
+    wr_reply_free(reply);
+}
+
+static int delete_row(struct wr_db *db, int64_t value)
+{
+    struct wr_request r = {WR_REQUEST(DELETE_ROW), .client = 1};
+    struct wr_key_column column;
+
+    r.put_row = change_of(&column, value);
+    r.put_row.type = WR_DELETE;
+    r.put_row.table = CLIENT_TABLE;
+    r.put_row.row.cell_count = 0;
+    return database_run(db, &r);
+}
+
+/* Every way in which a row is written outside. */
+static void writers_meet_the_lock(void **state)
+{
+    static const int ops[] = {WR_OP_BULK_IMPORT, WR_OP_BATCH_WRITE_ROW};
+    struct wr_key_column column;
+    struct client_id id;
+    struct wr_status s;
+    struct wr_db *db;
+    int codes[2];
+
+    (void)state;
+    if (!getenv("TEST_CEPH_CONF"))
+        skip();
+    db = open_server_for("60000");
+    assert_int_equal(put(db, NULL, 5, 1), WR_OK);
+    assert_int_equal(begin(db, 5, &id), WR_OK);
+    assert_int_equal(put(db, &id, 5, 2), WR_OK);
+    for (size_t i = 0; i < PORT_COUNT(ops); i++) {
+        write_two(db, ops[i], 5, 6, codes);
+        assert_int_equal(codes[0], WR_E_CONFLICT);
+        assert_int_equal(codes[1], WR_OK);
+        assert_int_equal(get(db, 6), 70);
+    }
+    assert_int_equal(delete_row(db, 5), WR_E_CONFLICT);
+    for (size_t size = 10; size < 40000000; size *= 2000000)
+        assert_int_equal(
+            database_stream(db, CLIENT_TABLE, client_key(&column, 5), BYTES_LIT("b"), size),
+            WR_E_CONFLICT);
+    wr_status(db, &s, sizeof(s));
+    print_message("%llu met the lock\n", (unsigned long long)s.transaction_conflicts);
+    assert_true(s.transaction_conflicts >= 4);
+    assert_int_equal(get(db, 5), 1);
+    assert_int_equal(end(db, &id, false), WR_OK);
+    assert_int_equal(get(db, 5), 2);
+    assert_int_equal(delete_row(db, 5), WR_OK);
+    wr_close(db);
+}
+
+/* One client has hundreds open; another one writes, begins and commits meanwhile. */
+static void hundreds_are_open(void **state)
+{
+    static struct client_id ids[400];
+    struct wr_db *db;
+    struct client_id own;
+
+    (void)state;
+    if (!getenv("TEST_CEPH_CONF"))
+        skip();
+    db = open_server_for("60000");
+    for (size_t i = 0; i < PORT_COUNT(ids); i++) {
+        assert_int_equal(begin(db, 1000 + (int64_t)i, &ids[i]), WR_OK);
+        assert_int_equal(put(db, &ids[i], 1000 + (int64_t)i, 1), WR_OK);
+    }
+    assert_int_equal(client_begin(db, 2, 2000, &own), WR_OK);
+    assert_int_equal(
+        client_put_cell(db, 2, &own, 2000, (struct wr_value){.type = WR_BIGINT, .integer = 3}),
+        WR_OK);
+    assert_int_equal(client_end(db, 2, &own, false), WR_OK);
+    assert_int_equal(get(db, 2000), 3);
+    for (size_t i = 0; i < PORT_COUNT(ids); i++) { /* unless a minute has passed */
+        int code = end(db, &ids[i], i % 2);
+
+        assert_true(code == WR_OK || code == WR_E_SESSION);
+        if (!code)
+            assert_int_equal(get(db, 1000 + (int64_t)i), i % 2 ? 0 : 1);
+    }
+    wr_close(db);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
 #ifndef __SANITIZE_THREAD__
-        cmocka_unit_test(a_server_is_killed), cmocka_unit_test(another_server_goes_on),
-        cmocka_unit_test(a_server_is_paused), cmocka_unit_test(nobody_has_met_it),
+        cmocka_unit_test(a_server_is_killed),    cmocka_unit_test(another_server_goes_on),
+        cmocka_unit_test(a_server_is_paused),    cmocka_unit_test(nobody_has_met_it),
 #endif
+        cmocka_unit_test(writers_meet_the_lock), cmocka_unit_test(hundreds_are_open),
         cmocka_unit_test(ids_of_others)};
 
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, pool_set_up, pool_tear_down);
 }

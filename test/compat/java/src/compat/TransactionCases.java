@@ -7,7 +7,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.DisabledIfEnvironmentVariable;
 
-/** Local transactions, which a server over a pool does not have. */
+/** Local transactions. */
 @DisabledIfEnvironmentVariable(named = "WIDEROW_NO_TRANSACTIONS", matches = ".+")
 final class TransactionCases extends EveryClient {
     private static final String CONFLICT = "OTSRowOperationConflict";
