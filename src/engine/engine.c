@@ -144,10 +144,23 @@ int engine_bulk(struct ctx *c, struct engine *e, partition_id partition, struct 
     return e->ops->bulk(c, e, partition, out);
 }
 
+int engine_sort(struct ctx *c, struct engine *e, partition_id partition, struct bulk **out)
+{
+    invariant(partition != PARTITION_SYSTEM && engine_sorts(e));
+    *out = NULL;
+    return e->ops->sort(c, e, partition, out);
+}
+
 int bulk_put(struct ctx *c, struct bulk *b, bytes key, bytes value)
 {
     invariant(key.len);
     return b->ops->put(c, b, key, value);
+}
+
+int bulk_merge(struct ctx *c, struct bulk *b, bool *ended)
+{
+    *ended = !b->ops->merge;
+    return *ended ? E_OK : b->ops->merge(c, b, ended);
 }
 
 int bulk_finish(struct ctx *c, struct bulk *b)

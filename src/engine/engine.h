@@ -333,6 +333,9 @@ struct bulk_ops {
     int (*finish)(struct ctx *c, struct bulk *b);
     /* Frees. What was not finished may stay in the map until erase() removes it. */
     void (*close)(struct bulk *b);
+    /* Of one that takes keys in any order: some milliseconds of what has to be done, once all were
+     * put, before finish(); *ended: that is all. NULL: there is nothing. */
+    int (*merge)(struct ctx *c, struct bulk *b, bool *ended);
 };
 
 /* What another process that shares the data published. The engine embeds it in its own. */
@@ -450,6 +453,11 @@ struct engine_ops {
     void (*apply)(struct ctx *c, struct engine *e, const struct write_batch *b, apply_done done,
                   void *arg);
     int (*bulk)(struct ctx *c, struct engine *e, partition_id partition, struct bulk **out);
+    /* One whose keys come in any order, none twice, and are of values of any size; and which lands
+     * whole or not at all, whatever happens. In its first key and its last, and between them, there
+     * is nothing else, and was nothing since the last key there was erased. put() may answer
+     * E_UNSUPPORTED: there are too many for the memory that it has. NULL: the engine cannot. */
+    int (*sort)(struct ctx *c, struct engine *e, partition_id partition, struct bulk **out);
     /* Removes every key in the ranges of `p`, which are parts of the partition's, durably, and
      * frees their space soon. Nobody reads or writes there any more. Takes long, may be called
      * again, and answers like drop(). */
@@ -487,6 +495,12 @@ static inline bool engine_has_files(const struct engine *e)
     return e->ops->files != NULL;
 }
 
+/* Does engine_sort() work? */
+static inline bool engine_sorts(const struct engine *e)
+{
+    return e->ops->sort != NULL;
+}
+
 /* Does it take EDIT_PUT_NUMBERED? */
 static inline bool engine_numbers(const struct engine *e)
 {
@@ -517,7 +531,10 @@ int engine_repartition(struct ctx *c, struct engine *e, const struct partition_s
                        size_t from_count, const struct partition_spec *to, size_t to_count);
 int engine_erase(struct ctx *c, struct engine *e, const struct partition_spec *p);
 int engine_bulk(struct ctx *c, struct engine *e, partition_id partition, struct bulk **out);
+/* Only where engine_sorts(). */
+int engine_sort(struct ctx *c, struct engine *e, partition_id partition, struct bulk **out);
 int bulk_put(struct ctx *c, struct bulk *b, bytes key, bytes value);
+int bulk_merge(struct ctx *c, struct bulk *b, bool *ended);
 int bulk_finish(struct ctx *c, struct bulk *b);
 void bulk_close(struct bulk *b); /* NULL is allowed */
 int engine_get(struct ctx *c, struct engine *e, struct get *g);

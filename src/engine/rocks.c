@@ -207,6 +207,7 @@ const struct engine_ops engine_rocks = {
     .visit = rocks_visit,
     .apply = rocks_apply,
     .bulk = rocks_bulk,
+    .sort = rocks_sort,
     .erase = rocks_erase,
     .size = rocks_size,
     .stat = rocks_stat,

@@ -387,6 +387,7 @@ int rocks_erase(struct ctx *c, struct engine *e, const struct partition_spec *p)
 /* What a crash has left. */
 void rocks_bulk_clear(struct ctx *c, struct rocks *r);
 int rocks_bulk(struct ctx *c, struct engine *e, partition_id partition, struct bulk **out);
+int rocks_sort(struct ctx *c, struct engine *e, partition_id partition, struct bulk **out);
 
 /* ---- rocks_size.c */
 

@@ -1,5 +1,6 @@
-/* rocks_bulk.c: large values go into table files of their own in bulk/, which are then taken over
- * into the database with their place in the MANIFEST synced, and never see the log. A file is taken
+/* rocks_bulk.c: large values, and many small ones, go into table files of their own in bulk/, which
+ * are then taken over into the database with their place in the MANIFEST synced, and never see the
+ * log. Those of one bulk are taken over together, in one record of the MANIFEST. A file is taken
  * over only without a sequence number of its own: its keys count as older than everything, which is
  * right for keys that never were there, and it may be seen through older views. The point of it is
  * the watermark. Were a sequence number given to the file, the MANIFEST would carry it, and after a
@@ -10,6 +11,7 @@
 
 #include "base/fault.h"
 #include "engine/files.h"
+#include "engine/sorter.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,6 +20,8 @@
 
 #define BULK_FILE_BYTES (128 * MIB)
 #define BULK_PUSH_BYTES (4 * MIB)
+#define MERGE_BYTES (2 * MIB) /* in a step */
+#define SORT_PARTS 32         /* of --memory, for the pairs of one that are to be sorted */
 
 struct bulk_file {
     struct bulk_file *next;
@@ -33,6 +37,7 @@ struct rocks_bulk {
     struct bulk_file *files;         /* the newest, which may be open, first */
     int fd;                          /* of the open file, to push it to the disk */
     uint64_t size, pushed;           /* of the open file */
+    struct sorter *sorter;           /* of keys in any order; NULL: they ascend */
 };
 
 static char *bulk_dir(struct arena *a, struct rocks *r)
@@ -56,15 +61,21 @@ static int bulk_status(struct ctx *c, const char *what, char *err)
     return code;
 }
 
+static int bulk_dir_make(struct ctx *c, struct rocks *r)
+{
+    if (mkdir(bulk_dir(&c->arena, r), 0700) != 0 && errno != EEXIST)
+        return fail(c, errno == ENOSPC ? E_NO_SPACE : E_UNAVAILABLE, "Cannot make %s: %s.",
+                    bulk_dir(&c->arena, r), strerror(errno));
+    return E_OK;
+}
+
 static int bulk_file_open(struct ctx *c, struct rocks_bulk *b)
 {
     struct rocks *r = b->rocks;
     struct bulk_file *file;
     char *err = NULL;
 
-    if (mkdir(bulk_dir(&c->arena, r), 0700) != 0 && errno != EEXIST)
-        return fail(c, errno == ENOSPC ? E_NO_SPACE : E_UNAVAILABLE, "Cannot make %s: %s.",
-                    bulk_dir(&c->arena, r), strerror(errno));
+    TRY(bulk_dir_make(c, r));
     file = mem_zalloc(sizeof(*file));
     file->path = mem_strdup(arena_printf(&c->arena, "%s/%06llu.sst", bulk_dir(&c->arena, r),
                                          (unsigned long long)atomic_fetch_add(&r->bulk_files, 1))
@@ -100,16 +111,20 @@ static int bulk_file_end(struct ctx *c, struct rocks_bulk *b)
     return err ? bulk_status(c, "end a file", err) : E_OK;
 }
 
-static int rocks_bulk_put(struct ctx *c, struct bulk *bulk, bytes key, bytes value)
+/* Is there room for more? */
+static int bulk_check(struct ctx *c, struct rocks_bulk *b)
 {
-    struct rocks_bulk *b = PORT_CONTAINER(bulk, struct rocks_bulk, base);
-    char *err = NULL;
     int code = atomic_load(&b->rocks->failed);
 
-    if (code)
-        return fail_code(c, code);
-    if (rocks_space_short(b->rocks))
-        return fail_code(c, E_NO_SPACE);
+    if (!code && rocks_space_short(b->rocks))
+        code = E_NO_SPACE;
+    return code ? fail_code(c, code) : E_OK;
+}
+
+static int bulk_add(struct ctx *c, struct rocks_bulk *b, bytes key, bytes value)
+{
+    char *err = NULL;
+
     if (b->writer && b->size >= BULK_FILE_BYTES)
         TRY(bulk_file_end(c, b));
     if (!b->writer)
@@ -123,6 +138,29 @@ static int rocks_bulk_put(struct ctx *c, struct bulk *bulk, bytes key, bytes val
     if (b->fd >= 0 && b->size - b->pushed >= BULK_PUSH_BYTES) {
         sync_file_range(b->fd, 0, 0, SYNC_FILE_RANGE_WRITE);
         b->pushed = b->size;
+    }
+    return E_OK;
+}
+
+static int rocks_bulk_put(struct ctx *c, struct bulk *bulk, bytes key, bytes value)
+{
+    struct rocks_bulk *b = PORT_CONTAINER(bulk, struct rocks_bulk, base);
+
+    TRY(bulk_check(c, b));
+    return b->sorter ? sorter_put(c, b->sorter, key, value) : bulk_add(c, b, key, value);
+}
+
+static int rocks_bulk_merge(struct ctx *c, struct bulk *bulk, bool *ended)
+{
+    struct rocks_bulk *b = PORT_CONTAINER(bulk, struct rocks_bulk, base);
+    struct kv pair;
+
+    TRY(bulk_check(c, b));
+    for (uint64_t size = 0; size < MERGE_BYTES; size += pair.key.len + pair.value.len) {
+        TRY(sorter_take(c, b->sorter, &pair, ended));
+        if (*ended)
+            return E_OK;
+        TRY(bulk_add(c, b, pair.key, pair.value));
     }
     return E_OK;
 }
@@ -185,6 +223,7 @@ static void rocks_bulk_close(struct bulk *bulk)
         mem_free(file->path);
         mem_free(file);
     }
+    sorter_free(b->sorter);
     rocksdb_envoptions_destroy(b->env);
     rocksdb_options_destroy(b->options);
     mem_free(b);
@@ -192,6 +231,22 @@ static void rocks_bulk_close(struct bulk *bulk)
 
 static const struct bulk_ops rocks_bulk_ops = {
     .put = rocks_bulk_put, .finish = rocks_bulk_finish, .close = rocks_bulk_close};
+static const struct bulk_ops rocks_sort_ops = {.put = rocks_bulk_put,
+                                               .finish = rocks_bulk_finish,
+                                               .close = rocks_bulk_close,
+                                               .merge = rocks_bulk_merge};
+
+static struct rocks_bulk *bulk_new(struct rocks *r, const struct bulk_ops *ops)
+{
+    struct rocks_bulk *b = mem_zalloc(sizeof(*b));
+
+    b->base.ops = ops;
+    b->rocks = r;
+    b->fd = -1;
+    b->env = rocksdb_envoptions_create();
+    b->options = rocksdb_options_create_copy(r->options);
+    return b;
+}
 
 int rocks_bulk(struct ctx *c, struct engine *e, partition_id partition, struct bulk **out)
 {
@@ -202,15 +257,30 @@ int rocks_bulk(struct ctx *c, struct engine *e, partition_id partition, struct b
     (void)partition;
     if (code)
         return fail_code(c, code);
-    b = mem_zalloc(sizeof(*b));
-    b->base.ops = &rocks_bulk_ops;
-    b->rocks = r;
-    b->fd = -1;
-    b->env = rocksdb_envoptions_create();
-    b->options = rocksdb_options_create_copy(r->options);
+    b = bulk_new(r, &rocks_bulk_ops);
     /* Large values are mostly packed already; compaction packs them if it pays. */
     rocksdb_options_set_compression(b->options, rocksdb_no_compression);
     rocksdb_options_set_bottommost_compression(b->options, rocksdb_no_compression);
+    *out = &b->base;
+    return E_OK;
+}
+
+int rocks_sort(struct ctx *c, struct engine *e, partition_id partition, struct bulk **out)
+{
+    struct rocks *r = PORT_CONTAINER(e, struct rocks, base);
+    uint64_t bytes_max = rocks_clamp(r->memory_bytes / SORT_PARTS, SORTER_BYTES_MIN, 128 * MIB);
+    struct rocks_bulk *b;
+    int code = atomic_load(&r->failed);
+
+    (void)partition;
+    if (code)
+        return fail_code(c, code);
+    TRY(bulk_dir_make(c, r));
+    b = bulk_new(r, &rocks_sort_ops);
+    b->sorter = sorter_new(arena_printf(&c->arena, "%s/%06llu.sort", bulk_dir(&c->arena, r),
+                                        (unsigned long long)atomic_fetch_add(&r->bulk_files, 1))
+                               .ptr,
+                           bytes_max);
     *out = &b->base;
     return E_OK;
 }

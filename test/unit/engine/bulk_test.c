@@ -331,6 +331,54 @@ static void test_erase_beside_readers(void **state)
     }
 }
 
+/* Many small values in any order. */
+static struct bulk *sort_begin(struct bed *b, int count)
+{
+    struct bulk *bulk;
+    bool ended = false;
+
+    assert_int_equal(engine_sort(&b->c, b->e, 7, &bulk), E_OK);
+    for (int i = 0; i < count; i++) {
+        int n = (int)((int64_t)i * 7919 % count);
+        bytes key = arena_printf(&b->c.arena, "big%06d", n);
+
+        assert_int_equal(bulk_put(&b->c, bulk, key, key), E_OK);
+    }
+    while (!ended)
+        assert_int_equal(bulk_merge(&b->c, bulk, &ended), E_OK);
+    return bulk;
+}
+
+#define SORTED 50000 /* some runs: the bed has little memory */
+
+static void test_sorted(void **state)
+{
+    struct bed *b = *state;
+    struct bulk *bulk;
+
+    assert_int_equal(engine_sorts(b->e), !is_mem());
+    if (is_mem())
+        return;
+    assert_int_equal(bed_put(b, "a", "1"), E_OK);
+    assert_int_equal(bed_put(b, "c", "1"), E_OK);
+    bulk_close(sort_begin(b, SORTED)); /* given up */
+    assert_int_equal(count_keys(b), 0);
+    bulk = sort_begin(b, SORTED);
+    assert_int_equal(count_keys(b), 0);
+    assert_int_equal(bulk_finish(&b->c, bulk), E_OK);
+    bulk_close(bulk);
+    bed_close(b);
+    bed_open(b, engine_name);
+    for (int i = 0; i < SORTED; i += 17) {
+        bytes key = arena_printf(&b->c.arena, "big%06d", i);
+        struct get g = {.key = key, .view = VIEW_DURABLE};
+
+        assert_int_equal(engine_get(&b->c, b->e, &g), E_OK);
+        assert_true(g.found && bytes_equal(g.value, key));
+    }
+    bed_expect(b, "c", "1");
+}
+
 #ifdef WR_FAULTS
 static void test_full_disk(void **state)
 {
@@ -363,6 +411,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_erase_beside_readers, setup, bed_tear_down),
         cmocka_unit_test_setup_teardown(test_no_loss_is_hidden, setup, bed_tear_down),
         cmocka_unit_test_setup_teardown(test_leftovers, setup, bed_tear_down),
+        cmocka_unit_test_setup_teardown(test_sorted, setup, bed_tear_down),
 #ifdef WR_FAULTS
         cmocka_unit_test_setup_teardown(test_full_disk, setup, bed_tear_down),
 #endif
