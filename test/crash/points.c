@@ -82,8 +82,12 @@ static const char *const elsewhere[] = {
     "table_stored",
     "table_before_notify",
     "text_stored",
+    "index_too_large", /* unit index_build_test, like the next */
+    "index_marks",
     "index_begin", /* test/index, like all below */
     "index_page",
+    "index_before_taken",
+    "index_taken",
     "index_before_end",
     "index_end",
     "drain_settled",

@@ -223,8 +223,8 @@ static void run_point(struct life *l, const char *point, unsigned pass)
 /* Each point of a build (base/fault.def), as often as `rounds`. */
 static void run_points(struct life *l, struct rng *rng, int rounds)
 {
-    static const char *const points[] = {"index_begin", "index_page", "index_before_end",
-                                         "index_end"};
+    static const char *const points[] = {"index_begin", "index_page",       "index_before_taken",
+                                         "index_taken", "index_before_end", "index_end"};
 
     for (int i = 0; i < rounds; i++)
         for (size_t k = 0; k < PORT_COUNT(points) && l->counts->problems < 10; k++) {

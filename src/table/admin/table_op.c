@@ -335,7 +335,7 @@ static void op_end(struct table_call *op, int code)
         fail_code(&call->c, code);
     else if (next)
         op->op->describe(call, next);
-    if (call->req->op == WR_OP_CREATE_INDEX)
+    if (call->req->op == WR_OP_CREATE_INDEX || call->req->op == WR_OP_DROP_INDEX)
         index_builder_wake(call->db->index_builder);
     catalog_txn_release(&op->txn);
     call_finish(call);

@@ -1,5 +1,7 @@
 #include "table/catalog/catalog_index.h"
 
+#include "table/model/index_note.h"
+
 /* The table of an index of x->now; NULL: another process dropped it, or it cannot be read. */
 static struct catalog_txn_other *table_of(struct catalog_txn *x, const struct index *index)
 {
@@ -19,6 +21,8 @@ int catalog_index_add(struct catalog_txn *x, struct schema *base, const struct w
     if (other->now)
         return fail_code(x->c, E_EXIST);
     base->outbox |= !engine_one_key_space(x->db->engine);
+    if (start == INDEX_BUILT && x->db->keeps_indexes && engine_sorts(x->db->engine))
+        start = INDEX_STAGED;
     TRY(schema_add_index(x->c, base, meta, id, start, &table));
     return catalog_txn_put_other(x, other, table);
 }
@@ -89,6 +93,16 @@ static void follow_phase(struct schema *table, const struct schema *base)
             table->base.phase = base->indexes[i].phase;
 }
 
+/* Of the build that has come to its end. */
+static void drop_notes(struct catalog_txn *x, uint32_t index_id)
+{
+    struct arena *a = x->builder.arena;
+
+    batch_add(&x->builder, EDIT_DELETE, catalog_rekey_key(a, index_id), BYTES_NONE);
+    if (x->db->keeps_indexes) /* an index's location is its table's id: it cannot be rekeyed */
+        batch_add(&x->builder, EDIT_DELETE, index_note_taken(a, index_id).key, BYTES_NONE);
+}
+
 static int decide_advance(struct catalog_txn *x)
 {
     struct advance *a = PORT_CONTAINER(x, struct advance, txn);
@@ -100,8 +114,7 @@ static int decide_advance(struct catalog_txn *x)
         if (s.indexes[i].id == a->index_id)
             TRY(put_table_of(x, &s.indexes[i], &s, follow_phase));
     if (a->from == INDEX_FULL)
-        batch_add(&x->builder, EDIT_DELETE, catalog_rekey_key(x->builder.arena, a->index_id),
-                  BYTES_NONE);
+        drop_notes(x, a->index_id);
     return catalog_txn_put(x, &s);
 }
 

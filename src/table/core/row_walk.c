@@ -96,7 +96,7 @@ static int next_records(struct row_walk *w, struct ctx *c, struct page *page)
     for (; bucket < p->layout.buckets && !page->count; bucket++) {
         struct key_range range;
         struct scan scan = {.partition = p->id,
-                            .view = VIEW_LATEST,
+                            .view = w->record.len ? VIEW_LATEST : VIEW_DURABLE,
                             .ranges = &range,
                             .range_count = 1,
                             .items_max = ROW_WALK_PAGE_ROWS,
@@ -147,7 +147,8 @@ static int walk_page(struct row_walk *w, bool *ended)
 
 static int walk_some(struct row_walk *w, bool *ended)
 {
-    int64_t until_ms = clock_mono_ms(&w->visitor.db->clock) + SLICE_MS;
+    int64_t until_ms =
+        clock_mono_ms(&w->visitor.db->clock) + (w->slice_ms ? w->slice_ms : SLICE_MS);
 
     do {
         TRY(walk_page(w, ended));
@@ -162,8 +163,9 @@ int row_walk_slice(struct row_walk *w, bool *ended)
 {
     int code, landed;
 
-    invariant(w->record.len && w->visitor.visit && w->visitor.visit_alone);
-    TRY(walk_load(w));
+    invariant(w->visitor.visit && w->visitor.visit_alone);
+    if (w->record.len)
+        TRY(walk_load(w));
     w->pages = walk_pages_new(&w->visitor);
     code = walk_some(w, ended);
     landed = walk_pages_wait(w->pages, true);
@@ -172,5 +174,5 @@ int row_walk_slice(struct row_walk *w, bool *ended)
     TRY(code);
     TRY(landed);
     w->step->percent = walk_percent(w);
-    return *ended ? E_OK : walk_store(w);
+    return *ended || !w->record.len ? E_OK : walk_store(w);
 }

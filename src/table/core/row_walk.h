@@ -27,15 +27,18 @@ struct row_walk {
     struct ctx *c; /* the owner's, for a slice */
     struct task_step *step;
     bytes record; /* where the progress is noted, a key in the system partition, */
-    uint32_t id;  /* and of what: progress of another is not gone on from */
+    uint32_t id;  /* and of what: progress of another is not gone on from. No key: it is not noted,
+                   * and what is visited has to be durable already */
+    int64_t slice_ms;                 /* about; 0: 100 */
     int (*paged)(struct row_walk *w); /* after each page; NULL: nothing */
 
+    /* Out, and without a record in, too: */
     bytes position; /* the key of the last row record that was visited; empty: none */
     uint64_t rows;  /* visited so far */
     struct walk_pages *pages;
 };
 
-/* Goes on for about 100 ms from where the record says; what was written is durable on return.
+/* Goes on for a slice from where the record says; what was written is durable on return.
  * *ended: all rows were visited; the record stays, to be removed with what the walk was for.
  * Blocks. */
 int row_walk_slice(struct row_walk *w, bool *ended);

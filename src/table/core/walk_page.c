@@ -16,7 +16,7 @@ struct walk_pages {
 };
 
 struct walk_row {
-    bytes key;
+    const struct kv *kv;
     bytes cols;
     bytes written;      /* the first key that its edits write */
     size_t from, count; /* of the page's edits: what its visit has come to */
@@ -198,7 +198,7 @@ static int visit_alone(struct walk_page *p, const struct walk_row *r)
     blocking_lock(v->db->row_locks, &lock,
                   schema_lock_key(&own->c.arena, &v->table->schema, r->cols));
     assert(row_lock_is_held(v->db->row_locks, &lock.row_lock));
-    code = v->visit_alone(v, &own->c, r->key, &builder);
+    code = v->visit_alone(v, &own->c, r->kv, &builder);
     if (!code)
         walk_apply(own, builder.items, builder.count);
     else if (own->c.text)
@@ -212,7 +212,7 @@ static int visit_row(struct walk_page *p, const struct kv *kv, struct batch_buil
                      struct walk_row *r)
 {
     *r = (struct walk_row){
-        .key = kv->key, .cols = bytes_skip(kv->key, KEY_PREFIX_BYTES), .from = e->count};
+        .kv = kv, .cols = bytes_skip(kv->key, KEY_PREFIX_BYTES), .from = e->count};
     TRY(p->all->visitor->visit(p->all->visitor, &p->c, kv, e, &r->alone));
     r->count = e->count - r->from;
     if (r->count)

@@ -28,8 +28,9 @@ struct walk_visitor {
      * not held yet. *alone: visit_alone() is to do it, and *e is as it was. Does not wait. */
     int (*visit)(struct walk_visitor *v, struct ctx *c, const struct kv *kv,
                  struct batch_builder *e, bool *alone);
-    /* Likewise under the row's lock, of a row that may be gone. May wait. */
-    int (*visit_alone)(struct walk_visitor *v, struct ctx *c, bytes record_key,
+    /* Likewise under the row's lock, of a row that may be gone, or another than *kv says. May wait.
+     */
+    int (*visit_alone)(struct walk_visitor *v, struct ctx *c, const struct kv *kv,
                        struct batch_builder *e);
 };
 
@@ -50,7 +51,8 @@ int walk_pages_wait(struct walk_pages *all, bool for_all);
 struct walk_page *walk_page_new(struct walk_pages *all);
 void walk_page_unref(struct walk_page *p);
 
-/* Visits the rows that were read. What was applied is durable when walk_pages_wait() says so. */
+/* Visits the rows that were read: items of `read`, one after the other. What was applied is durable
+ * when walk_pages_wait() says so. */
 int walk_page_visit(struct walk_page *p, const struct page *read);
 
 #endif

@@ -1,6 +1,7 @@
 #include "table/index/entry.h"
 
 #include "base/invariant.h"
+#include "table/model/index_note.h"
 #include "table/model/value.h"
 
 bool entry_takes(const struct wr_cell *cell, enum wr_type defined, bool in_key)
@@ -11,11 +12,10 @@ bool entry_takes(const struct wr_cell *cell, enum wr_type defined, bool in_key)
            cell->value.bytes.len <= INDEX_KEY_VALUE_BYTES_MAX;
 }
 
-/* A key column of the base table, which may run the other way round in the index. */
-static void put_key_column(struct buf *b, const struct schema *base, size_t at, bytes cols,
+/* A key column of one table in another, where it may run the other way round. */
+static void put_key_column(struct buf *b, const struct wr_key_schema *key, size_t at, bytes cols,
                            bool descending)
 {
-    const struct wr_key_schema *key = base->d.key;
     bytes column = key_column_bytes(key, cols, at);
     uint8_t flip = key[at].descending == descending ? 0 : 0xFF, *to = buf_reserve(b, column.len);
 
@@ -48,7 +48,7 @@ static bool put_key(struct arena *a, const struct schema *base, const struct ind
         const struct wr_cell *cell;
 
         if (index->from[i].is_key) {
-            put_key_column(&b, base, at, cols, p->key[i].descending);
+            put_key_column(&b, base->d.key, at, cols, p->key[i].descending);
             continue;
         }
         cell = key_cell(base, at, row);
@@ -85,6 +85,40 @@ struct index_entry entry_of(struct arena *a, const struct schema *base, const st
     out.row.stamp = row->stamp;
     take_covered(a, index, row, &out.row);
     return out;
+}
+
+/* Where a key column of the base stands in an entry's key. */
+static size_t entry_column_of(const struct index *index, size_t base_column)
+{
+    for (size_t i = 0; i < index->location.key_count; i++)
+        if (index->from[i].is_key && index->from[i].at == base_column)
+            return i;
+    invariant(!"an entry's key has all key columns of its table");
+    return 0;
+}
+
+bytes entry_base_cols(struct arena *a, const struct schema *base, const struct index *index,
+                      bytes cols)
+{
+    struct buf b;
+
+    buf_init(&b, a, cols.len);
+    for (size_t i = 0; i < base->d.key_count; i++)
+        put_key_column(&b, index->location.key, entry_column_of(index, i), cols,
+                       base->d.key[i].descending);
+    return buf_bytes(&b);
+}
+
+struct kv entry_record(struct arena *a, const struct location *p, const struct index_entry *entry)
+{
+    struct buf key, value;
+
+    invariant(entry->there && entry->row.stamp && !entry->row.wide);
+    buf_init(&key, a, KEY_PREFIX_BYTES + entry->cols.len);
+    layout_put_key(&key, p, KIND_RECORD, entry->cols);
+    buf_init(&value, a, 64);
+    row_encode(&value, &entry->row);
+    return (struct kv){buf_bytes(&key), buf_bytes(&value)};
 }
 
 /* To the bit: 0.0 and -0.0 compare as equal. */
@@ -136,7 +170,7 @@ bool entry_moves(const struct index *index, const struct index_entry *old,
 bool entry_change(struct batch_builder *e, const struct index *index, const struct index_entry *old,
                   const struct index_entry *now)
 {
-    struct buf value;
+    struct kv record;
 
     if (!entry_moves(index, old, now))
         return false;
@@ -146,10 +180,26 @@ bool entry_change(struct batch_builder *e, const struct index *index, const stru
     }
     if (!now->there)
         return true;
-    invariant(now->row.stamp && !now->row.wide);
-    buf_init(&value, e->arena, 64);
-    row_encode(&value, &now->row);
-    add_edit(e, &index->location, EDIT_PUT, now->cols, buf_bytes(&value));
-    add_edit(e, &index->shadow, EDIT_PUT, now->cols, buf_bytes(&value));
+    record = entry_record(e->arena, &index->location, now);
+    batch_add(e, EDIT_PUT, record.key, record.value);
+    add_edit(e, &index->shadow, EDIT_PUT, now->cols, record.value);
     return true;
+}
+
+static void add_mark(struct batch_builder *e, const struct index *index, bytes cols)
+{
+    struct kv mark = index_note_mark(e->arena, index->location.id, cols);
+
+    batch_add(e, EDIT_PUT, mark.key, mark.value);
+}
+
+void entry_mark(struct batch_builder *e, const struct index *index, const struct index_entry *old,
+                const struct index_entry *now)
+{
+    if (!entry_moves(index, old, now))
+        return;
+    if (old->there)
+        add_mark(e, index, old->cols);
+    if (now->there && !(old->there && bytes_equal(old->cols, now->cols)))
+        add_mark(e, index, now->cols);
 }

@@ -40,9 +40,24 @@ bool entry_equal(const struct index_entry *a, const struct index_entry *b);
 bool entry_moves(const struct index *index, const struct index_entry *old,
                  const struct index_entry *now);
 
+/* The key columns (encoded) of the row of `base` that an entry with these is of. In the arena. */
+bytes entry_base_cols(struct arena *a, const struct schema *base, const struct index *index,
+                      bytes cols);
+
+/* The entry's record and its key, in the arena: `there`. */
+struct kv entry_record(struct arena *a, const struct location *p, const struct index_entry *entry);
+
 /* Adds the edits that lead from one entry of a row to another, in the index's table and in its
  * shadow copy. Gives whether there are any. */
 bool entry_change(struct batch_builder *e, const struct index *index, const struct index_entry *old,
                   const struct index_entry *now);
+
+/* While the index is INDEX_COMING where entries land with their rows, what lies at its entries'
+ * keys is written in one go, by its build alone (maint/index_stage.h). So a change leaves a mark at
+ * each key where it would have changed an entry. When changes bring entries again, each mark is
+ * visited, once: all base keys are in the key of an entry, so what belongs there is a function of
+ * one row as it is then. */
+void entry_mark(struct batch_builder *e, const struct index *index, const struct index_entry *old,
+                const struct index_entry *now);
 
 #endif

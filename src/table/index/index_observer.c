@@ -29,7 +29,10 @@ static void index_record_change(const struct row_observer *o, const struct row_c
     if (change->old)
         old = entry_of(e->arena, x->base, x->index, change->cols, change->old);
     now = entry_of(e->arena, x->base, x->index, change->cols, change->now);
-    entry_change(e, x->index, &old, &now);
+    if (x->index->phase == INDEX_COMING)
+        entry_mark(e, x->index, &old, &now);
+    else
+        entry_change(e, x->index, &old, &now);
 }
 
 void index_observe(struct wr_db *db, struct table *t)

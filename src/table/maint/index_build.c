@@ -1,5 +1,8 @@
 /* index_build.c
  *
+ * Where an index may be built from table files it is, beside marks that changes leave:
+ * index_stage.h. Else, on mem and for an index that is too large for that:
+ *
  * From the moment that an index is published (INDEX_FULL), every change of a row keeps it
  * (index_observer.h); changes that began by an older description are refused once it is published
  * (table.h, is_overtaken), unless they hold their rows' locks already. When nobody holds a
@@ -12,15 +15,15 @@
  * again: after a restart, or from the beginning when the table was rekeyed meanwhile. */
 #include "table/maint/index_build.h"
 
+#include "table/maint/entry_load.h"
 #include "table/maint/index_build_apart.h"
+#include "table/maint/index_stage.h"
 
 #include "base/fault.h"
 #include "base/log.h"
 #include "table/catalog/catalog_index.h"
 #include "table/core/row_walk.h"
-#include "table/index/entry.h"
 #include "table/maint/table_slice.h"
-#include "table/row/load.h"
 
 #define RETRY_US_MAX 2000000
 #define IDLE_US 5000000 /* a new index wakes it */
@@ -28,7 +31,8 @@
 
 struct index_builder {
     struct table_slicing slicing;
-    struct builds_apart *apart; /* NULL: there is one key space */
+    struct builds_apart *apart;  /* NULL: there is one key space, */
+    struct index_stages *stages; /* and then not NULL */
     struct task *task;
 };
 
@@ -41,42 +45,31 @@ struct index_build {
     struct row_walk walk;
 };
 
-static void add_entry(const struct index_build *b, struct batch_builder *e, bytes cols,
-                      const struct row *row)
-{
-    struct index_entry none = {.there = false};
-    struct index_entry entry = entry_of(e->arena, &b->table->schema, b->index, cols, row);
-
-    entry_change(e, b->index, &none, &entry);
-}
-
 static int build_row(struct walk_visitor *v, struct ctx *c, const struct kv *kv,
                      struct batch_builder *e, bool *alone)
 {
+    const struct index_build *b = PORT_CONTAINER(v, struct index_build, walk.visitor);
+    struct index_entry none = {.there = false}, entry;
     struct row row = {.there = false};
 
     TRY(row_decode(c, kv->value, &row));
     *alone = row.wide;
-    if (!row.wide)
-        add_entry(PORT_CONTAINER(v, struct index_build, walk.visitor), e,
-                  bytes_skip(kv->key, KEY_PREFIX_BYTES), &row);
+    if (row.wide)
+        return E_OK;
+    entry = entry_of(e->arena, &b->table->schema, b->index, bytes_skip(kv->key, KEY_PREFIX_BYTES),
+                     &row);
+    entry_change(e, b->index, &none, &entry);
     return E_OK;
 }
 
-static int build_row_alone(struct walk_visitor *v, struct ctx *c, bytes record_key,
+static int build_row_alone(struct walk_visitor *v, struct ctx *c, const struct kv *kv,
                            struct batch_builder *e)
 {
     const struct index_build *b = PORT_CONTAINER(v, struct index_build, walk.visitor);
-    struct load load = {.c = c,
-                        .table = b->table,
-                        .cols = bytes_skip(record_key, KEY_PREFIX_BYTES),
-                        .view = VIEW_LATEST,
-                        .urgent = true,
-                        .columns = b->index->columns,
-                        .column_count = b->index->column_count};
+    struct index_entry none = {.there = false}, entry;
 
-    TRY(wait_load(&load));
-    add_entry(b, e, load.cols, &load.row);
+    TRY(entry_load(c, b->table, b->index, bytes_skip(kv->key, KEY_PREFIX_BYTES), &entry));
+    entry_change(e, b->index, &none, &entry);
     return E_OK;
 }
 
@@ -120,9 +113,8 @@ static int build_complete(struct index_build *b)
         return E_OK;
     }
     if (!code)
-        log_info(&b->db->log, "index: '%.*s' of table '%.*s' is complete: %llu rows",
-                 BYTES_FMT(b->index->meta->name), BYTES_FMT(b->table->schema.d.table),
-                 (unsigned long long)b->walk.rows);
+        log_info(&b->db->log, "index: '%.*s' of table '%.*s' is complete",
+                 BYTES_FMT(b->index->meta->name), BYTES_FMT(b->table->schema.d.table));
     return code;
 }
 
@@ -144,37 +136,90 @@ static int build_apart_slice(struct builds_apart *all, struct ctx *c, struct tab
     return worst;
 }
 
+/* Its files were not taken over, or there are none. */
+static int walk_slice(struct index_build *b, struct task_step *step, bool *ended)
+{
+    b->walk = (struct row_walk){.visitor = {.db = b->db,
+                                            .table = b->table,
+                                            .to = b->index->location.id,
+                                            .visit = build_row,
+                                            .visit_alone = build_row_alone},
+                                .c = b->c,
+                                .step = step,
+                                .record = catalog_rekey_key(&b->c->arena, b->index->id),
+                                .id = b->table->schema.location.id,
+                                .paged = build_paged};
+    return row_walk_slice(&b->walk, ended);
+}
+
+/* INDEX_FULL: changes bring entries. */
+static int fill_slice(struct index_stages *stages, struct index_build *b, struct task_step *step)
+{
+    bool ended;
+
+    if (!catalog_fills_index(b->db->catalog, b->table, b->index->id))
+        return E_BUSY;
+    (void)fault_hit(FAULT_index_begin);
+    TRY(index_stage_was_taken(b->c, b->db, b->index, &ended));
+    if (!ended)
+        TRY(walk_slice(b, step, &ended));
+    if (ended)
+        TRY(index_stage_marks(stages, b->c, b->table, b->index, step, &ended));
+    return ended ? build_complete(b) : E_OK;
+}
+
+/* Changes bring entries from now on. Of an index that was dropped meanwhile the files may have come
+ * behind the sweep that removed what there was of it. */
+static int build_taken(struct index_build *b)
+{
+    struct partition_spec spec = partition_spec(&b->c->arena, b->index->location.id,
+                                                b->index->location.id, BYTES_NONE, BYTES_NONE);
+    int code = catalog_index_advance(b->c, b->table, b->index);
+
+    if (code != E_NOT_EXIST)
+        return code;
+    ctx_clear(b->c);
+    return engine_erase(b->c, b->db->engine, &spec);
+}
+
+/* INDEX_COMING: changes leave marks. */
+static int stage_slice(struct index_stages *stages, struct index_build *b, struct task_step *step)
+{
+    bool ended;
+    int code = index_stage_slice(stages, b->c, b->table, b->index, step, &ended);
+
+    if (code == E_UNSUPPORTED) {
+        ctx_clear(b->c);
+        ended = true; /* each row is visited, then */
+    } else if (code) {
+        return code;
+    }
+    return ended ? build_taken(b) : E_OK;
+}
+
 static int build_slice(struct table_slicing *s, struct ctx *c, struct table *t,
                        struct task_step *step)
 {
     struct index_build b = {.db = s->db, .table = t, .index = unfinished_index(t), .c = c};
     struct index_builder *builder = PORT_CONTAINER(s, struct index_builder, slicing);
-    bool ended = false;
 
     if (builder->apart)
         return build_apart_slice(builder->apart, c, t, step);
-    if (!catalog_keeps_index(s->db->catalog, t, b.index->id))
-        return E_BUSY;
-    (void)fault_hit(FAULT_index_begin);
-    b.walk = (struct row_walk){.visitor = {.db = s->db,
-                                           .table = t,
-                                           .to = b.index->location.id,
-                                           .visit = build_row,
-                                           .visit_alone = build_row_alone},
-                               .c = c,
-                               .step = step,
-                               .record = catalog_rekey_key(&c->arena, b.index->id),
-                               .id = t->schema.location.id,
-                               .paged = build_paged};
-    TRY(row_walk_slice(&b.walk, &ended));
-    return ended ? build_complete(&b) : E_OK;
+    return b.index->phase == INDEX_COMING ? stage_slice(builder->stages, &b, step)
+                                          : fill_slice(builder->stages, &b, step);
 }
 
 static int build_step(void *arg, struct task_step *step)
 {
     struct index_builder *b = arg;
+    int code;
 
-    return table_slices(&b->slicing, step);
+    if (b->stages)
+        index_stages_begin(b->stages);
+    code = table_slices(&b->slicing, step);
+    if (b->stages)
+        index_stages_end(b->stages);
+    return code;
 }
 
 struct index_builder *index_builder_start(struct wr_db *db)
@@ -196,6 +241,8 @@ struct index_builder *index_builder_start(struct wr_db *db)
                                         .about = about_build};
     if (!engine_one_key_space(db->engine))
         b->apart = builds_apart_new(db);
+    else
+        b->stages = index_stages_new(db);
     b->task = scheduler_add(db->background, &spec);
     if (b->task)
         return b;
@@ -211,7 +258,9 @@ void index_builder_wake(struct index_builder *b)
 
 void index_builder_free(struct index_builder *b)
 {
-    if (b)
-        builds_apart_free(b->apart);
+    if (!b)
+        return;
+    builds_apart_free(b->apart);
+    index_stages_free(b->stages);
     mem_free(b);
 }

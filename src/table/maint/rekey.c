@@ -165,19 +165,19 @@ static int copy_row(struct walk_visitor *v, struct ctx *c, const struct kv *kv,
     return E_OK;
 }
 
-static int copy_row_alone(struct walk_visitor *v, struct ctx *c, bytes record_key,
+static int copy_row_alone(struct walk_visitor *v, struct ctx *c, const struct kv *kv,
                           struct batch_builder *e)
 {
     struct rekey_copy *y = PORT_CONTAINER(v, struct rekey_copy, walk.visitor);
     struct get get = {
-        .partition = y->table->schema.location.id, .key = record_key, .view = VIEW_LATEST};
+        .partition = y->table->schema.location.id, .key = kv->key, .view = VIEW_LATEST};
 
     TRY(wait_get(c, y->db->engine, &get));
     if (!get.found)
         return E_OK;
     if (atomic_load(&y->table->has_out_of_line))
-        TRY(copy_out_of_line(y, bytes_skip(record_key, KEY_PREFIX_BYTES)));
-    add_moved(y, e, record_key, get.value);
+        TRY(copy_out_of_line(y, bytes_skip(kv->key, KEY_PREFIX_BYTES)));
+    add_moved(y, e, kv->key, get.value);
     return E_OK;
 }
 

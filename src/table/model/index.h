@@ -23,9 +23,11 @@ enum index_phase {
     INDEX_FULL = 1, /* rows from before it are still being indexed, or some server does not keep it
                        yet: writers keep it, nobody reads it */
     INDEX_INCR = 2, /* complete: it follows every write */
-    /* Where entries follow by outbox records, first: until every server knows of the index, changes
+    /* First, where entries follow by outbox records: until every server knows of the index, changes
      * take entries away and bring none. Else one that does not know of it would leave an entry
-     * behind that one has brought who does. Clients see INDEX_FULL. */
+     * behind that one has brought who does. And where they land with their rows, but those of the
+     * rows that are there come in table files: changes leave marks (index_note.h). Clients see
+     * INDEX_FULL. */
     INDEX_COMING = 3,
 };
 

@@ -18,8 +18,10 @@
  * 35), which such a server would not write, version 13 for series and the tables of their periods,
  * whose rows such a server would put where nobody looks, version 14 for those whose changes leave
  * records beside their rows (decision 42), which such a server would leave out, version 15 for
- * those whose locks of transactions are records (decision 43), which such a server would not mind;
- * all else is written as version 1. */
+ * those whose locks of transactions are records (decision 43), which such a server would not mind,
+ * version 17 for those with an index whose changes leave marks for now (index_note.h), where such a
+ * server would bring entries (16 is another branch's); all else is written as version 1. */
+#define SCHEMA_VERSION_MARKS 17
 #define SCHEMA_VERSION_TXN_RECORDS 15
 #define SCHEMA_VERSION_BESIDE 14
 #define SCHEMA_VERSION_SERIES 13
@@ -180,8 +182,20 @@ static void put_repartition(struct buf *b, const struct schema_repartition *chan
     field_end(b, F_REPARTITION, &f);
 }
 
+/* Do changes of its rows leave marks of entries for now? */
+static bool leaves_marks(const struct schema *s)
+{
+    bool coming = false;
+
+    for (size_t i = 0; i < s->index_count; i++)
+        coming |= s->indexes[i].phase == INDEX_COMING;
+    return coming && !s->outbox;
+}
+
 static uint8_t version_of(const struct schema *s)
 {
+    if (leaves_marks(s))
+        return SCHEMA_VERSION_MARKS;
     if (s->txn_records)
         return SCHEMA_VERSION_TXN_RECORDS;
     if (s->stream_beside)
@@ -975,10 +989,10 @@ int schema_decode(struct ctx *c, bytes stored, struct schema *out)
     int rc;
 
     *out = (struct schema){0};
-    if ((version < SCHEMA_VERSION_PLAIN || version > SCHEMA_VERSION_TXN_RECORDS) && !fields.bad)
+    if ((version < SCHEMA_VERSION_PLAIN || version > SCHEMA_VERSION_MARKS) && !fields.bad)
         return fail(c, E_FORMAT,
                     "A stored table description has version %d; this server knows version %d.",
-                    version, SCHEMA_VERSION_TXN_RECORDS);
+                    version, SCHEMA_VERSION_MARKS);
     rc = read_fields(&r, fields);
     if (!rc)
         rc = read_layouts(&r);

@@ -57,7 +57,7 @@ static void lists_copy(struct ctx *c, struct schema *base, struct wr_index_meta 
 
 static enum index_phase first_phase(const struct schema *base, enum index_start start)
 {
-    if (base->outbox && start != INDEX_OF_NEW_TABLE)
+    if ((base->outbox && start != INDEX_OF_NEW_TABLE) || start == INDEX_STAGED)
         return INDEX_COMING;
     return start == INDEX_BUILT ? INDEX_FULL : INDEX_INCR;
 }

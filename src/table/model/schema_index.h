@@ -9,6 +9,7 @@
 enum index_start {
     INDEX_OF_NEW_TABLE,    /* there are no rows, so it has an entry of each from the start */
     INDEX_BUILT,           /* rows that are there are indexed later */
+    INDEX_STAGED,          /* likewise, from table files that are taken over */
     INDEX_OF_LATER_WRITES, /* they are not */
 };
 

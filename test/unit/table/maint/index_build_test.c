@@ -322,27 +322,43 @@ static void waits_while_the_disk_is_full(void **state)
     end();
 }
 
-static void a_page_that_fails_is_tried_again(void **state)
+static void fails_once(const char *engine, const char *point)
 {
-    (void)state;
-    begin("mem");
-    assert_true(fault_arm("index_page:error:2"));
+    begin(engine);
+    assert_true(fault_arm(point));
     create_index(1);
     assert_int_equal(check(), ROWS);
-    assert_true(fault_passes(FAULT_index_page) > 4);
     fault_arm(NULL);
     end();
+}
+
+static void what_fails_is_tried_again(void **state)
+{
+    (void)state;
+    fails_once("mem", "index_page:error:2");
+    fails_once("rocks", "index_page:error:2");
+    fails_once("rocks", "bulk_before_ingest:error:1");
+    fails_once("rocks", "index_marks:error:1");
+}
+
+/* Each row is visited then, as on mem. Writers go on. */
+static void too_large_to_sort(void **state)
+{
+    (void)state;
+    assert_true(fault_arm("index_too_large:error:1+"));
+    build_beside_writers("rocks", 1);
+    assert_true(fault_passes(FAULT_index_too_large) > 0);
+    fault_arm(NULL);
 }
 #endif
 
 /* An index that is dropped meanwhile, or whose table is, ends by itself; its name is free. */
-static void ends_when_it_is_dropped(void **state)
+static void ends_when_dropped(const char *engine)
 {
     struct wr_request req = {.op = WR_OP_DELETE_TABLE, .delete_table = {TABLE}};
     struct table *held;
 
-    (void)state;
-    begin("mem");
+    begin(engine);
     held = hold();
     create_index(0);
     assert_int_equal(drop_index(0), 0);
@@ -358,6 +374,13 @@ static void ends_when_it_is_dropped(void **state)
     assert_int_equal(read_index(0), E_NOT_EXIST);
     assert_int_equal(read_index(1), E_NOT_EXIST);
     end();
+}
+
+static void ends_when_it_is_dropped(void **state)
+{
+    (void)state;
+    ends_when_dropped("mem");
+    ends_when_dropped("rocks");
 }
 
 static int64_t standing_wall_us(struct clock *self)
@@ -386,15 +409,14 @@ static void the_same_row_again_is_a_later_write(void **state)
 }
 
 /* The table gets another layout while its index is built. */
-static void goes_on_while_the_table_is_rekeyed(void **state)
+static void goes_on_while_rekeyed(const char *engine)
 {
     struct wr_request req = {.op = WR_OP_REKEY_TABLE,
                              .rekey_table = {TABLE, WR_REKEY_START, BYTES_LIT("splice:1+hash:4")}};
     struct writer writers[2];
     bool running = true;
 
-    (void)state;
-    begin("mem");
+    begin(engine);
     writers_start(writers, PORT_COUNT(writers));
     assert_int_equal(run(&req), 0);
     create_index(0);
@@ -414,6 +436,13 @@ static void goes_on_while_the_table_is_rekeyed(void **state)
     end();
 }
 
+static void goes_on_while_the_table_is_rekeyed(void **state)
+{
+    (void)state;
+    goes_on_while_rekeyed("mem");
+    goes_on_while_rekeyed("rocks");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -422,7 +451,8 @@ int main(void)
         cmocka_unit_test(goes_on_after_a_restart),
 #ifdef WR_FAULTS
         cmocka_unit_test(waits_while_the_disk_is_full),
-        cmocka_unit_test(a_page_that_fails_is_tried_again),
+        cmocka_unit_test(what_fails_is_tried_again),
+        cmocka_unit_test(too_large_to_sort),
 #endif
         cmocka_unit_test(ends_when_it_is_dropped),
         cmocka_unit_test(the_same_row_again_is_a_later_write),

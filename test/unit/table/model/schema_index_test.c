@@ -3,6 +3,8 @@
 #include "../../../golden/golden.h"
 #include "../../context.h"
 
+#include "table/model/index_note.h"
+
 #include "schema_sample.h"
 
 static const struct wr_key_schema two_keys[] = {
@@ -91,6 +93,7 @@ static void check_resolved(const struct index *x)
 
 static void test_comes_back(void **state)
 {
+    static const uint8_t versions[] = {7, 7, 12, 14, 15, 17};
     struct schema base = base_sample(), index = schema_sample(), back;
     struct index x = index_sample(&base);
 
@@ -107,7 +110,12 @@ static void test_comes_back(void **state)
         {"schema-outbox", "An index that follows by outbox records.", BYTES_NONE},
         {"schema-beside", "The same, with records of a stream beside rows.", BYTES_NONE},
         {"schema-txn-records", "The same, with locks of transactions that are records.",
-         BYTES_NONE}};
+         BYTES_NONE},
+        {"schema-marks", "The table of the first, while changes leave marks for its index.",
+         BYTES_NONE},
+        {"index-taken", "The notes of a build: the table files of index 6 were taken over;",
+         index_note_taken(&c.arena, 6).key},
+        {"index-mark", "and a mark.", index_note_mark(&c.arena, 6, BYTES_LIT("cols")).key}};
 
     index.outbox = true;
     goldens[2].value = encode(&index);
@@ -115,8 +123,10 @@ static void test_comes_back(void **state)
     goldens[3].value = encode(&index);
     index.txn_records = true;
     goldens[4].value = encode(&index);
-    for (size_t i = 0; i < 5; i++) /* an older server must refuse it */
-        assert_int_equal(*bytes_u8(goldens[i].value), i < 2 ? 7 : i < 3 ? 12 : i < 4 ? 14 : 15);
+    x.phase = INDEX_COMING;
+    goldens[5].value = encode(&base);
+    for (size_t i = 0; i < 6; i++) /* an older server must refuse it */
+        assert_int_equal(*bytes_u8(goldens[i].value), versions[i]);
     assert_int_equal(schema_decode(&c, goldens[0].value, &back), E_OK);
     assert_int_equal(back.index_count, 1);
     assert_int_equal(back.d.index_count, 2);
@@ -147,7 +157,11 @@ static void test_comes_back(void **state)
     assert_int_equal(schema_decode(&c, goldens[4].value, &back), E_OK);
     assert_true(back.txn_records);
     assert_true(bytes_equal(encode(&back), goldens[4].value));
-    golden_check("index.hex", "Descriptions of a table with indexes and of an index.", goldens, 5);
+    assert_int_equal(schema_decode(&c, goldens[5].value, &back), E_OK);
+    assert_int_equal(back.indexes->phase, INDEX_COMING);
+    assert_true(bytes_equal(encode(&back), goldens[5].value));
+    assert_true(bytes_equal(index_note_cols(goldens[7].value), BYTES_LIT("cols")));
+    golden_check("index.hex", "Descriptions of a table with indexes and of an index.", goldens, 8);
 }
 
 static void test_what_does_not_resolve(void **state)

@@ -1,0 +1,438 @@
+#include "table/maint/index_stage.h"
+
+#include "base/fault.h"
+#include "base/invariant.h"
+#include "base/log.h"
+#include "table/catalog/catalog.h"
+#include "table/core/row_walk.h"
+#include "table/maint/entry_load.h"
+#include "table/model/index_note.h"
+#include "table/sync/wait.h"
+
+#define STAGES_MAX 2   /* each has memory to sort in */
+#define SLICE_MS 200   /* a slice; the scheduler rests as long at most */
+#define FAILED_TIMES 2 /* one that failed rests so long, in times that it had taken */
+#ifdef WR_FAULTS
+#define MARKS_PAGE 64
+#else
+#define MARKS_PAGE 1024
+#endif
+
+/* One index's build; how far it has come. */
+struct index_stage {
+    uint32_t index;   /* 0: this one is free */
+    bool seen;        /* in this turn */
+    uint32_t rows_at; /* the location that rows are read at */
+    struct bulk *bulk;
+    bool gathered; /* all rows were read */
+    uint8_t *last; /* key of the last one, or of the last mark that was visited; NULL: none */
+    size_t last_len;
+    uint64_t rows;
+    int64_t begun_ms, not_before_ms;
+};
+
+struct index_stages {
+    struct wr_db *db;
+    struct index_stage at[STAGES_MAX];
+};
+
+struct index_stages *index_stages_new(struct wr_db *db)
+{
+    struct index_stages *all = mem_zalloc(sizeof(*all));
+
+    all->db = db;
+    return all;
+}
+
+static void last_set(struct index_stage *s, bytes key)
+{
+    uint8_t *last = key.len ? mem_alloc(key.len) : NULL;
+
+    if (last)
+        memcpy(last, key.ptr, key.len);
+    mem_free(s->last);
+    s->last = last;
+    s->last_len = key.len;
+}
+
+static bytes last_of(const struct index_stage *s)
+{
+    return s->last ? bytes_of(s->last, s->last_len) : BYTES_NONE;
+}
+
+/* What was sorted so far goes. */
+static void stage_reset(struct index_stage *s)
+{
+    bulk_close(s->bulk);
+    s->bulk = NULL;
+    s->gathered = false;
+    s->rows = 0;
+    last_set(s, BYTES_NONE);
+}
+
+static void stage_free(struct index_stage *s)
+{
+    stage_reset(s);
+    *s = (struct index_stage){.index = 0};
+}
+
+void index_stages_free(struct index_stages *all)
+{
+    if (!all)
+        return;
+    for (size_t i = 0; i < STAGES_MAX; i++)
+        stage_free(&all->at[i]);
+    mem_free(all);
+}
+
+void index_stages_begin(struct index_stages *all)
+{
+    for (size_t i = 0; i < STAGES_MAX; i++)
+        all->at[i].seen = false;
+}
+
+void index_stages_end(struct index_stages *all)
+{
+    for (size_t i = 0; i < STAGES_MAX; i++)
+        if (all->at[i].index && !all->at[i].seen)
+            stage_free(&all->at[i]);
+}
+
+/* NULL: there are too many. */
+static struct index_stage *stage_of(struct index_stages *all, const struct index *index)
+{
+    struct index_stage *s = NULL;
+
+    for (size_t i = 0; i < STAGES_MAX; i++)
+        if (all->at[i].index == index->id)
+            s = &all->at[i];
+        else if (!all->at[i].index && !s)
+            s = &all->at[i];
+    if (s && !s->index)
+        s->index = index->id;
+    if (s)
+        s->seen = true;
+    return s;
+}
+
+int index_stage_was_taken(struct ctx *c, struct wr_db *db, const struct index *index, bool *taken)
+{
+    struct get get = {.partition = index->location.id,
+                      .key = index_note_taken(&c->arena, index->location.id).key,
+                      .view = VIEW_DURABLE};
+
+    TRY(wait_get(c, db->engine, &get));
+    *taken = get.found;
+    return E_OK;
+}
+
+/* ---- rows ---- */
+
+struct gather {
+    struct index_stage *stage;
+    const struct index *index;
+    struct ctx *c;
+    struct row_walk walk;
+};
+
+static int gather_row(struct walk_visitor *v, struct ctx *c, const struct kv *kv,
+                      struct batch_builder *e, bool *alone)
+{
+    const struct gather *g = PORT_CONTAINER(v, struct gather, walk.visitor);
+    struct row row = {.there = false};
+    struct index_entry entry;
+    struct kv record;
+
+    (void)e;
+    TRY(row_decode(c, kv->value, &row));
+    *alone = row.wide;
+    if (row.wide)
+        return E_OK;
+    entry = entry_of(&c->arena, &v->table->schema, g->index, bytes_skip(kv->key, KEY_PREFIX_BYTES),
+                     &row);
+    if (!entry.there)
+        return E_OK;
+    record = entry_record(&c->arena, &g->index->location, &entry);
+    return bulk_put(c, g->stage->bulk, record.key, record.value);
+}
+
+/* A row that is read in several steps is of one moment only under its lock, and may be lost again
+ * before it is durable, but not without the mark. */
+static int gather_row_alone(struct walk_visitor *v, struct ctx *c, const struct kv *kv,
+                            struct batch_builder *e)
+{
+    const struct gather *g = PORT_CONTAINER(v, struct gather, walk.visitor);
+    struct index_entry none = {.there = false}, entry;
+
+    TRY(entry_load(c, v->table, g->index, bytes_skip(kv->key, KEY_PREFIX_BYTES), &entry));
+    entry_mark(e, g->index, &none, &entry);
+    return E_OK;
+}
+
+static int gathered_page(struct row_walk *w)
+{
+    return fault_hit(FAULT_index_page)
+               ? fail(w->c, E_UNAVAILABLE, "a page is not indexed, as WR_FAULT says")
+               : E_OK;
+}
+
+static int gather_slice(struct index_stage *s, struct ctx *c, struct table *t,
+                        const struct index *index, struct task_step *step)
+{
+    struct gather g = {.stage = s,
+                       .index = index,
+                       .c = c,
+                       .walk = {.visitor = {.db = t->db,
+                                            .table = t,
+                                            .to = index->location.id,
+                                            .visit = gather_row,
+                                            .visit_alone = gather_row_alone},
+                                .c = c,
+                                .step = step,
+                                .slice_ms = SLICE_MS,
+                                .paged = gathered_page,
+                                .position = last_of(s),
+                                .rows = s->rows}};
+    struct kv note = index_note_taken(&c->arena, index->location.id);
+
+    TRY(row_walk_slice(&g.walk, &s->gathered));
+    last_set(s, g.walk.position);
+    s->rows = g.walk.rows;
+    return s->gathered ? bulk_put(c, s->bulk, note.key, note.value) : E_OK;
+}
+
+/* ---- table files ---- */
+
+static int merge_slice(struct index_stages *all, struct index_stage *s, struct ctx *c, bool *taken)
+{
+    int64_t until_ms = clock_mono_ms(&all->db->clock) + SLICE_MS;
+    bool ended = false;
+
+    *taken = false;
+    while (!ended) {
+        if (clock_mono_ms(&all->db->clock) >= until_ms || scheduler_stopping(all->db->background))
+            return E_OK;
+        TRY(bulk_merge(c, s->bulk, &ended));
+    }
+    (void)fault_hit(FAULT_index_before_taken);
+    TRY(bulk_finish(c, s->bulk));
+    (void)fault_hit(FAULT_index_taken);
+    *taken = true;
+    log_info(&all->db->log, "index: the entries of %llu rows were sorted and taken over",
+             (unsigned long long)s->rows);
+    return E_OK;
+}
+
+static int stage_begin(struct index_stages *all, struct index_stage *s, struct ctx *c,
+                       const struct table *t, const struct index *index, bool *taken)
+{
+    int64_t now_ms = clock_mono_ms(&all->db->clock);
+
+    TRY(index_stage_was_taken(c, all->db, index, taken));
+    if (*taken)
+        return E_OK;
+    if (now_ms < s->not_before_ms)
+        return E_BUSY;
+    if (fault_hit(FAULT_index_too_large))
+        return fail(c, E_UNSUPPORTED, "it is too large, as WR_FAULT says");
+    s->begun_ms = now_ms;
+    s->rows_at = t->schema.location.id;
+    return engine_sort(c, all->db->engine, index->location.id, &s->bulk);
+}
+
+static int stage_run(struct index_stages *all, struct index_stage *s, struct ctx *c,
+                     struct table *t, const struct index *index, struct task_step *step,
+                     bool *taken)
+{
+    *taken = false;
+    if (s->bulk && s->rows_at != t->schema.location.id)
+        stage_reset(s); /* the table was rekeyed meanwhile */
+    if (!s->bulk)
+        TRY(stage_begin(all, s, c, t, index, taken));
+    if (*taken)
+        return E_OK;
+    return s->gathered ? merge_slice(all, s, c, taken) : gather_slice(s, c, t, index, step);
+}
+
+int index_stage_slice(struct index_stages *all, struct ctx *c, struct table *t,
+                      const struct index *index, struct task_step *step, bool *ended)
+{
+    struct index_stage *s;
+    int code;
+
+    *ended = false;
+    if (!catalog_keeps_index(all->db->catalog, t, index->id))
+        return E_BUSY;
+    s = stage_of(all, index);
+    if (!s)
+        return E_BUSY;
+    code = stage_run(all, s, c, t, index, step, ended);
+    if (code && s->bulk) {
+        int64_t now_ms = clock_mono_ms(&all->db->clock);
+
+        s->not_before_ms = now_ms + (now_ms - s->begun_ms) * FAILED_TIMES;
+        stage_reset(s);
+    }
+    if (*ended)
+        stage_reset(s);
+    return code;
+}
+
+/* ---- marks ---- */
+
+struct mark_walk {
+    struct walk_visitor visitor;
+    const struct index *index;
+    struct page marks, rows; /* for each mark its row; no value: it is not there */
+};
+
+/* What belongs at the mark's key. */
+static void settle_mark(const struct mark_walk *w, struct batch_builder *e, const struct kv *row,
+                        const struct index_entry *entry)
+{
+    bytes mark = w->marks.items[row - w->rows.items].key, cols = index_note_cols(mark);
+    struct kv record;
+    struct buf key;
+
+    if (entry->there && bytes_equal(entry->cols, cols)) {
+        record = entry_record(e->arena, &w->index->location, entry);
+        batch_add(e, EDIT_PUT, record.key, record.value);
+    } else {
+        buf_init(&key, e->arena, KEY_PREFIX_BYTES + cols.len);
+        layout_put_key(&key, &w->index->location, KIND_RECORD, cols);
+        batch_add(e, EDIT_DELETE, buf_bytes(&key), BYTES_NONE);
+    }
+    batch_add(e, EDIT_DELETE, mark, BYTES_NONE);
+}
+
+static int visit_mark(struct walk_visitor *v, struct ctx *c, const struct kv *kv,
+                      struct batch_builder *e, bool *alone)
+{
+    const struct mark_walk *w = PORT_CONTAINER(v, struct mark_walk, visitor);
+    struct index_entry entry = {.there = false};
+    struct row row = {.there = false};
+
+    if (kv->value.len) {
+        TRY(row_decode(c, kv->value, &row));
+        *alone = row.wide;
+        if (row.wide)
+            return E_OK;
+        entry = entry_of(&c->arena, &v->table->schema, w->index,
+                         bytes_skip(kv->key, KEY_PREFIX_BYTES), &row);
+    }
+    settle_mark(w, e, kv, &entry);
+    return E_OK;
+}
+
+static int visit_mark_alone(struct walk_visitor *v, struct ctx *c, const struct kv *kv,
+                            struct batch_builder *e)
+{
+    const struct mark_walk *w = PORT_CONTAINER(v, struct mark_walk, visitor);
+    struct index_entry entry;
+
+    TRY(entry_load(c, v->table, w->index, bytes_skip(kv->key, KEY_PREFIX_BYTES), &entry));
+    settle_mark(w, e, kv, &entry);
+    return E_OK;
+}
+
+/* The rows of the marks, as they are at the moment. */
+static int read_rows(struct mark_walk *w, struct ctx *c)
+{
+    const struct table *t = w->visitor.table;
+    struct get *gets = ARENA_ARRAY(&c->arena, struct get, w->marks.count);
+
+    w->rows = (struct page){.items = ARENA_ARRAY(&c->arena, struct kv, w->marks.count),
+                            .count = w->marks.count};
+    for (size_t i = 0; i < w->marks.count; i++) {
+        bytes cols = entry_base_cols(&c->arena, &t->schema, w->index,
+                                     index_note_cols(w->marks.items[i].key));
+        struct buf key;
+
+        buf_init(&key, &c->arena, KEY_PREFIX_BYTES + cols.len);
+        layout_put_key(&key, &t->schema.location, KIND_RECORD, cols);
+        w->rows.items[i].key = buf_bytes(&key);
+        gets[i] = (struct get){
+            .partition = t->schema.location.id, .key = w->rows.items[i].key, .view = VIEW_LATEST};
+    }
+    wait_get_many(c, w->visitor.db->engine, gets, w->marks.count);
+    for (size_t i = 0; i < w->marks.count; i++) {
+        TRY(gets[i].code);
+        if (gets[i].found)
+            w->rows.items[i].value = gets[i].value;
+    }
+    return E_OK;
+}
+
+static int read_marks(struct mark_walk *w, struct ctx *c, bytes after)
+{
+    struct key_range range = index_note_marks(&c->arena, w->index->location.id);
+    struct scan scan = {.partition = w->index->location.id,
+                        .view = VIEW_LATEST,
+                        .ranges = &range,
+                        .range_count = 1,
+                        .items_max = MARKS_PAGE,
+                        .bytes_max = ROW_WALK_PAGE_BYTES,
+                        .pages = &w->marks};
+
+    if (after.len)
+        range.start = key_after(&c->arena, after);
+    return wait_scan(c, w->visitor.db->engine, &scan);
+}
+
+/* *last: the mark that was visited last; it stays as it is if there is none any more. */
+static int marks_page(struct mark_walk *w, struct walk_pages *pages, struct ctx *c, bytes *last,
+                      bool *ended)
+{
+    struct walk_page *p;
+    int code;
+
+    TRY(walk_pages_wait(pages, false));
+    p = walk_page_new(pages);
+    code = read_marks(w, &p->c, *last);
+    *ended = !code && !w->marks.count;
+    if (!code && !*ended)
+        code = read_rows(w, &p->c);
+    if (!code && !*ended)
+        code = walk_page_visit(p, &w->rows);
+    if (!code && !*ended)
+        *last = arena_copy(&c->arena, w->marks.items[w->marks.count - 1].key);
+    if (code && p->c.text)
+        fail(c, code, "%s", p->c.text);
+    walk_page_unref(p);
+    if (!code && fault_hit(FAULT_index_marks))
+        return fail(c, E_UNAVAILABLE, "marks are not visited, as WR_FAULT says");
+    return code;
+}
+
+int index_stage_marks(struct index_stages *all, struct ctx *c, struct table *t,
+                      const struct index *index, struct task_step *step, bool *ended)
+{
+    struct mark_walk w = {.visitor = {.db = all->db,
+                                      .table = t,
+                                      .to = index->location.id,
+                                      .visit = visit_mark,
+                                      .visit_alone = visit_mark_alone},
+                          .index = index};
+    int64_t until_ms = clock_mono_ms(&all->db->clock) + SLICE_MS;
+    struct index_stage *s = stage_of(all, index);
+    struct walk_pages *pages;
+    int code = E_OK, landed;
+    bytes last;
+
+    *ended = false;
+    if (!s)
+        return E_BUSY;
+    last = last_of(s);
+    pages = walk_pages_new(&w.visitor);
+    while (!code && !*ended && clock_mono_ms(&all->db->clock) < until_ms &&
+           !scheduler_stopping(all->db->background)) {
+        code = marks_page(&w, pages, c, &last, ended);
+        step->bytes += w.marks.bytes;
+    }
+    landed = walk_pages_wait(pages, true);
+    walk_pages_free(pages);
+    TRY(code);
+    TRY(landed);
+    last_set(s, last);
+    return E_OK;
+}
