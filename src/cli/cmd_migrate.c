@@ -77,6 +77,23 @@ struct migrate_run {
     struct migrate_clients clients[CREW_MAX]; /* of the tables at a time */
 };
 
+/* ---- connections ---- */
+
+static int open_ends(struct ctx *c, struct migrate_run *run, struct migrate_clients *ends)
+{
+    TRY(client_open(c, &run->source, &ends->from));
+    TRY(client_open(c, &run->target, &ends->to));
+    ends->from->retry_ms = ends->to->retry_ms = run->all.retry_ms;
+    ends->to->repeatable = true;
+    return 0;
+}
+
+static void close_ends(struct migrate_clients *ends)
+{
+    client_close(ends->from);
+    client_close(ends->to);
+}
+
 /* ---- the crew: a step of every table, several at a time ---- */
 
 typedef int step_fn(struct migrate_table *m, const struct migrate_clients *clients);
@@ -86,6 +103,15 @@ struct crew {
     step_fn *step;
     atomic_size_t next_table, next_clients;
 };
+
+/* The reason names the table as a rule. */
+static void say_failure(struct migrate_run *run, const struct migrate_table *m)
+{
+    if (bytes_starts(bytes_str(m->c.text), m->name))
+        progress_say(&run->progress, "%s", m->c.text);
+    else
+        progress_say(&run->progress, "%.*s: %s", BYTES_FMT(m->name), m->c.text);
+}
 
 static void *crew_run(void *arg)
 {
@@ -100,7 +126,7 @@ static void *crew_run(void *arg)
         if (m->code || crew->step(m, clients) == 0)
             continue;
         if (crew->run->count > 1) /* else it is told at the end */
-            progress_say(&crew->run->progress, "%.*s: %s", BYTES_FMT(m->name), m->c.text);
+            say_failure(crew->run, m);
     }
     return NULL;
 }
@@ -130,6 +156,59 @@ static size_t all_tables(struct migrate_run *run, step_fn *step)
 }
 
 /* ---- following ---- */
+
+/* While others are filled the streams of those that are go on being read: what they keep may end
+ * sooner than the last table is there. */
+struct follower {
+    struct migrate_run *run;
+    struct migrate_clients clients;
+    atomic_bool ended;
+};
+
+static void pause_us(int64_t us)
+{
+    nanosleep(&(struct timespec){us / 1000000, us % 1000000 * 1000}, NULL);
+}
+
+static void *follower_run(void *arg)
+{
+    struct follower *f = arg;
+
+    while (!atomic_load(&f->ended)) {
+        for (size_t i = 0; i < f->run->count && !atomic_load(&f->ended); i++) {
+            struct migrate_table *m = &f->run->tables[i];
+
+            if (atomic_load(&m->ready) && !m->code && migrate_table_follow(m, &f->clients))
+                say_failure(f->run, m);
+        }
+        pause_us(LOOK_EVERY_US);
+    }
+    return NULL;
+}
+
+/* Fills all tables that are to be followed. Returns how many have failed by then. */
+static size_t fill_tables(struct ctx *c, struct migrate_run *run)
+{
+    struct follower follower = {.run = run};
+    size_t failed;
+    pthread_t thread;
+    bool beside = open_ends(c, run, &follower.clients) == 0 &&
+                  thread_start(&thread, "wr-follow", follower_run, &follower);
+
+    failed = all_tables(run, migrate_table_fill);
+    atomic_store(&follower.ended, true);
+    if (beside)
+        pthread_join(thread, NULL);
+    close_ends(&follower.clients);
+    return failed;
+}
+
+static int fill_and_finish(struct migrate_table *m, const struct migrate_clients *clients)
+{
+    int code = migrate_table_fill(m, clients);
+
+    return code ? code : migrate_table_finish(m, clients);
+}
 
 static volatile sig_atomic_t writers_stopped;
 
@@ -200,8 +279,8 @@ static void follow_tables(struct migrate_run *run)
         }
         if (stopped || (run->until_lag_s >= 0 && said && lag_s <= run->until_lag_s))
             return;
-        if (current)
-            nanosleep(&(struct timespec){.tv_nsec = LOOK_EVERY_US * 1000}, NULL);
+        if (current) /* many tables are asked less often */
+            pause_us(LOOK_EVERY_US + (int64_t)run->count * 2000);
     }
 }
 
@@ -221,11 +300,15 @@ static int first_failure(struct ctx *c, const struct migrate_run *run, size_t fa
     return 0;
 }
 
-static int pause_here(struct ctx *c, struct migrate_run *run, size_t failed)
+static int pause_here(struct ctx *c, struct migrate_run *run)
 {
-    printf("no more than %s s are missing. To switch: stop the writers and run this again without "
-           "--follow\n",
-           run->options->until_lag);
+    size_t failed;
+
+    failed = all_tables(run, migrate_table_pause);
+    if (failed == 0)
+        printf("no more than %s s are missing. To switch: stop the writers and run this again "
+               "without --follow\n",
+               run->options->until_lag);
     return first_failure(c, run, failed);
 }
 
@@ -236,14 +319,17 @@ static int migrate_steps(struct ctx *c, struct cli *cli, struct migrate_run *run
     if (failed) /* nothing has been changed yet, and nothing is */
         return first_failure(c, run, failed);
     cli->partly = true;
-    failed = all_tables(run, migrate_table_fill);
-    if (run->options->follow && failed < run->count) {
-        catch_stop();
-        follow_tables(run);
-        if (!writers_stopped && run->until_lag_s >= 0)
-            return pause_here(c, run, failed);
+    if (!run->options->follow) {
+        failed = all_tables(run, fill_and_finish);
+    } else {
+        if (fill_tables(c, run) < run->count) {
+            catch_stop();
+            follow_tables(run);
+            if (!writers_stopped && run->until_lag_s >= 0)
+                return pause_here(c, run);
+        }
+        failed = all_tables(run, migrate_table_finish);
     }
-    failed = all_tables(run, migrate_table_finish);
     for (size_t i = 0; i < run->count; i++)
         left_out += run->tables[i].left_out;
     if (failed)
@@ -256,34 +342,59 @@ static int migrate_steps(struct ctx *c, struct cli *cli, struct migrate_run *run
 
 /* ---- the command ---- */
 
-static int choose_tables(struct ctx *c, struct migrate_run *run, const bytes **names, size_t *count)
+static bool is_among(bytes name, const bytes *names, size_t count)
 {
-    struct client *cl = NULL;
-    bytes list, *named;
-    int code;
+    for (size_t i = 0; i < count; i++)
+        if (bytes_equal(names[i], name))
+            return true;
+    return false;
+}
 
-    if (!run->options->tables) {
-        TRY(client_open(c, &run->source, &cl));
-        code = base_tables(c, cl, names, count);
-        client_close(cl);
-        return code;
-    }
-    list = bytes_str(run->options->tables);
-    named = ARENA_ARRAY(&c->arena, bytes, list.len + 1);
+static int parse_tables(struct ctx *c, const char *text, bytes *out, size_t *count)
+{
     *count = 0;
-    for (const char *p = list.ptr; p;) {
+    for (const char *p = text; p;) {
         size_t len = strcspn(p, ",");
+        bytes name = bytes_of(p, len);
 
         if (len == 0)
             return fail(c, E_PARAMETER, "--tables '%s': a table between two commas has no name",
-                        run->options->tables);
-        named[(*count)++] = bytes_of(p, len);
-        for (size_t i = 0; i + 1 < *count; i++)
-            if (bytes_equal(named[i], named[*count - 1]))
-                return fail(c, E_PARAMETER, "--tables names %.*s twice", BYTES_FMT(named[i]));
+                        text);
+        if (is_among(name, out, *count))
+            return fail(c, E_PARAMETER, "--tables names %.*s twice", BYTES_FMT(name));
+        out[(*count)++] = name;
         p = p[len] ? p + len + 1 : NULL;
     }
+    return 0;
+}
+
+/* What is asked for must be no index: such a table is made with the one that it is of. Who may not
+ * list tables may still name some. */
+static int choose_tables(struct ctx *c, struct migrate_run *run, const bytes **names, size_t *count)
+{
+    const char *text = run->options->tables;
+    struct wr_request request = {.op = WR_OP_LIST_TABLE};
+    struct client *cl = run->clients[0].from;
+    const bytes *bases;
+    size_t base_count;
+    struct wr_reply all;
+    bytes *named;
+
+    if (!text)
+        return base_tables(c, cl, names, count);
+    named = ARENA_ARRAY(&c->arena, bytes, strlen(text) + 1);
+    TRY(parse_tables(c, text, named, count));
     *names = named;
+    if (client_exec(c, cl, &request, &all) || base_tables(c, cl, &bases, &base_count)) {
+        ctx_clear(c);
+        return 0;
+    }
+    for (size_t i = 0; i < *count; i++)
+        if (is_among(named[i], all.table_list.tables, all.table_list.count) &&
+            !is_among(named[i], bases, base_count))
+            return fail(c, E_PARAMETER,
+                        "%.*s is an index: it is made anew with the table that it is of",
+                        BYTES_FMT(named[i]));
     return 0;
 }
 
@@ -318,26 +429,19 @@ static int open_run(struct ctx *c, struct migrate_run *run)
 
 static int open_clients(struct ctx *c, struct migrate_run *run, size_t n)
 {
-    for (size_t i = 0; i < n; i++) {
-        struct migrate_clients *clients = &run->clients[i];
-
-        TRY(client_open(c, &run->source, &clients->from));
-        TRY(client_open(c, &run->target, &clients->to));
-        clients->from->retry_ms = clients->to->retry_ms = run->all.retry_ms;
-        clients->to->repeatable = true;
-    }
+    for (size_t i = 0; i < n; i++)
+        if (!run->clients[i].to)
+            TRY(open_ends(c, run, &run->clients[i]));
     return 0;
 }
 
 static void release_tables(struct migrate_run *run)
 {
-    for (size_t i = 0; i < run->count; i++)
+    for (size_t i = 0; run->tables && i < run->count; i++)
         migrate_table_release(&run->tables[i]);
     mem_free(run->tables);
-    for (size_t i = 0; i < CREW_MAX; i++) {
-        client_close(run->clients[i].from);
-        client_close(run->clients[i].to);
-    }
+    for (size_t i = 0; i < CREW_MAX; i++)
+        close_ends(&run->clients[i]);
 }
 
 static int run_tables(struct ctx *c, struct cli *cli, struct migrate_run *run)
@@ -347,6 +451,8 @@ static int run_tables(struct ctx *c, struct cli *cli, struct migrate_run *run)
     size_t crew;
     int code;
 
+    run->all.retry_ms = (int64_t)o->retry_s * 1000;
+    TRY(open_clients(c, run, 1));
     TRY(choose_tables(c, run, &names, &run->count));
     if (run->count == 0 || run->count > TABLES_MAX)
         return fail(c, E_NOT_EXIST, "%s has %s tables", run->source.endpoint,
@@ -372,7 +478,6 @@ static int run_tables(struct ctx *c, struct cli *cli, struct migrate_run *run)
     if (code == 0)
         code = migrate_steps(c, cli, run);
     progress_end(&run->progress);
-    release_tables(run);
     return code;
 }
 
@@ -387,6 +492,7 @@ static int migrate(struct ctx *c, struct cli *cli, void *options)
     rate_init(&run.to_rate, c->clock);
     if (code == 0)
         code = run_tables(c, cli, &run);
+    release_tables(&run);
     rate_release(&run.from_rate);
     rate_release(&run.to_rate);
     migrate_notes_release(&run.notes);

@@ -101,6 +101,7 @@ check "from nowhere" fails "say which servers" "$widerow" migrate --to "$two"
 check "with a wrong secret" fails "OTSAuthFailed" migrate one three --to-key-secret wrong
 check "a server that is not there" fails "cannot reach" migrate one three --from http://127.0.0.1:9
 check "no such table" fails "does not exist" migrate one three --tables nothing
+check "an index" fails "by_name is an index: it is made anew with the table" migrate one three --tables by_name
 check "a table twice" fails "names many twice" migrate one three --tables many,many
 check "a name that is none" fails "has no name" migrate one three --tables many,,live
 check "no stream to follow" fails "many has no stream, so nobody could follow it; nothing was changed" migrate one three --tables live,many --follow

@@ -1,5 +1,6 @@
 #include "cli/transfer/copy.h"
 
+#include "cli/console/print.h"
 #include "cli/transfer/walk.h"
 
 #include <stdlib.h>
@@ -8,7 +9,8 @@
 #define BATCH_ROWS 200
 #define BATCH_BYTES ((size_t)3 << 20) /* below the limit of every server */
 #define KEYS_MAX 100                  /* that one BatchGetRow may ask for */
-#define PART_CELLS 1000               /* of a row that no single change can hold */
+#define KEY_TEXT_MAX 300
+#define PART_CELLS 1000 /* of a row that no single change can hold */
 
 struct copier {
     struct table_copy *copy;
@@ -76,6 +78,32 @@ static int exec_changes(struct ctx *c, struct copier *w, const struct wr_row_cha
     return 0;
 }
 
+/* Which of the two servers it was that said so. */
+static int at_target(struct ctx *c, const struct copier *w, int code)
+{
+    const char *text = c->text;
+
+    if (!code || !w->to->target->endpoint)
+        return code;
+    ctx_clear(c);
+    return fail(c, code, "at %s: %s", w->to->target->endpoint, text);
+}
+
+static int refuse_row(struct ctx *c, const struct wr_key *key, const struct wr_row_result *result)
+{
+    struct wr_row row = {.key = *key};
+    struct buf b;
+
+    ctx_clear(c); /* result->message lives as long as the arena */
+    buf_init(&b, &c->arena, 256);
+    print_put_row(&b, &row);
+    if (b.len && b.data[b.len - 1] == '\n')
+        b.len--;
+    return fail(c, result->code, "row %.*s is refused: %s",
+                (int)(b.len < KEY_TEXT_MAX ? b.len : KEY_TEXT_MAX), (const char *)b.data,
+                result->message);
+}
+
 /* Moves the changes that are to be sent again to the front; a refused one ends the copy. */
 static int retry_failed(struct ctx *c, struct wr_row_change *changes, size_t *n,
                         const struct wr_row_result *results, const char **text)
@@ -86,7 +114,7 @@ static int retry_failed(struct ctx *c, struct wr_row_change *changes, size_t *n,
         if (!results[i].code)
             continue;
         if (!client_may_retry(results[i].code, true))
-            return fail(c, results[i].code, "a row is refused: %s", results[i].message);
+            return refuse_row(c, &changes[i].row.key, &results[i]);
         *text = results[i].message;
         changes[again++] = changes[i];
     }
@@ -100,22 +128,25 @@ static int send_changes(struct ctx *c, struct copier *w, struct wr_row_change *c
     int64_t give_up_ms = clock_mono_ms(c->clock) + retry_ms(w->copy);
 
     for (unsigned tries = 1; n; tries++) {
-        const struct wr_row_result *results;
+        const struct wr_row_result *results = NULL;
         const char *text = "";
         size_t left = n;
         int code = exec_changes(c, w, changes, n, &results);
 
-        if ((code == WR_E_PARAMETER || code == WR_E_BODY_TOO_LARGE) && n > 1) {
+        if ((code == WR_E_PARAMETER || code == WR_E_BODY_TOO_LARGE) && n == 1)
+            return refuse_row(c, &changes[0].row.key,
+                              &(struct wr_row_result){.code = code, .message = c->text});
+        if (code == WR_E_PARAMETER || code == WR_E_BODY_TOO_LARGE) {
             ctx_clear(c); /* smaller limits there than here */
             TRY(send_changes(c, w, changes, n / 2));
             return send_changes(c, w, changes + n / 2, n - n / 2);
         }
-        TRY(code);
+        TRY(at_target(c, w, code));
         TRY(retry_failed(c, changes, &left, results, &text));
         if (left < n)
             give_up_ms = clock_mono_ms(c->clock) + retry_ms(w->copy);
         else if (clock_mono_ms(c->clock) >= give_up_ms)
-            return fail(c, WR_E_UNAVAILABLE, "%s", text);
+            return at_target(c, w, fail(c, WR_E_UNAVAILABLE, "%s", text));
         if (left)
             client_pause(w->to, left < n ? 1 : tries);
         n = left;

@@ -120,6 +120,17 @@ static int check_owner(struct ctx *c, struct migrate_table *m,
                 made_anew ? " since the table was made anew" : "", m->migration->to->endpoint);
 }
 
+/* Which of the two servers it was that said so. */
+static int at_target(struct ctx *c, const struct migrate_table *m, int code)
+{
+    const char *text = c->text;
+
+    if (!code)
+        return 0;
+    ctx_clear(c);
+    return fail(c, code, "%.*s: at %s: %s", BYTES_FMT(m->name), m->migration->to->endpoint, text);
+}
+
 static int check_steps(struct ctx *c, struct migrate_table *m)
 {
     struct wr_table_description there;
@@ -271,11 +282,11 @@ static int make_twin(struct ctx *c, struct migrate_table *m)
     /* First the note: a table that was made and of which nothing is known would be refused. */
     TRY(put_note(m, m->filled ? MIGRATE_FOLLOWS : MIGRATE_FILLING));
     if (!m->present)
-        TRY(twin_create(c, m->to, &m->here));
+        TRY(at_target(c, m, twin_create(c, m->to, &m->here)));
     TRY(client_describe(c, m->to, m->name, &there));
     if (m->present) {
         TRY(twin_search_drop(c, m->to, m->name));
-        TRY(twin_open(c, m->to, &m->here, &there));
+        TRY(at_target(c, m, twin_open(c, m->to, &m->here, &there)));
     } else if (!bytes_equal(there.layout, m->here.layout)) {
         printf("%.*s: layout %.*s is not kept there\n", BYTES_FMT(m->name),
                BYTES_FMT(m->here.layout));
@@ -345,24 +356,44 @@ static int fill_steps(struct ctx *c, struct migrate_table *m)
 int migrate_table_fill(struct migrate_table *m, const struct migrate_clients *clients)
 {
     take_clients(m, clients);
-    return m->code = fill_steps(&m->c, m);
+    m->code = fill_steps(&m->c, m);
+    atomic_store(&m->ready, m->code == 0);
+    return m->code;
 }
 
 /* ---- following ---- */
 
-static int follow_steps(struct ctx *c, struct migrate_table *m)
+/* One round. A place that the server does not give any more is of no use to the next run either:
+ * that one compares row by row. */
+static int read_stream(struct ctx *c, struct migrate_table *m)
 {
     int64_t begun_us = clock_wall_us(c->clock);
+    int code = copy_follow_round(c, &m->follow);
 
+    if (code && !client_may_retry(code, true))
+        (void)put_note(m, MIGRATE_FILLING);
+    if (code == 0 && m->follow.current)
+        m->read_us = begun_us;
+    return code;
+}
+
+static int note_place(struct migrate_table *m)
+{
+    if (m->read_us)
+        m->note.place_us = m->read_us;
+    return put_note(m, MIGRATE_FOLLOWS);
+}
+
+static int follow_steps(struct ctx *c, struct migrate_table *m)
+{
     if (!m->streams) {
         m->follow.current = true;
         return 0;
     }
-    TRY(copy_follow_round(c, &m->follow));
+    TRY(read_stream(c, m));
     if (!m->follow.current || clock_mono_us(c->clock) - m->noted_us < NOTE_EVERY_US)
         return 0;
-    m->note.place_us = begun_us;
-    return put_note(m, MIGRATE_FOLLOWS);
+    return note_place(m);
 }
 
 int migrate_table_follow(struct migrate_table *m, const struct migrate_clients *clients)
@@ -376,16 +407,12 @@ int migrate_table_follow(struct migrate_table *m, const struct migrate_clients *
 /* The stream to its end. */
 static int drain(struct ctx *c, struct migrate_table *m)
 {
-    int64_t begun_us;
-
     if (!m->streams)
         return 0;
-    do {
-        begun_us = clock_wall_us(c->clock);
-        TRY(copy_follow_round(c, &m->follow));
-    } while (!m->follow.current);
-    m->note.place_us = begun_us;
-    return put_note(m, MIGRATE_FOLLOWS);
+    do
+        TRY(read_stream(c, m));
+    while (!m->follow.current);
+    return note_place(m);
 }
 
 static int finish_steps(struct ctx *c, struct migrate_table *m)
@@ -397,9 +424,10 @@ static int finish_steps(struct ctx *c, struct migrate_table *m)
     if (m->done)
         return 0;
     TRY(drain(c, m));
-    TRY(twin_close(c, m->to, &m->here));
-    TRY(twin_create_indexes(c, m->to, &m->here, &m->left_out));
-    TRY(twin_search_create(c, m->to, m->name, m->searches, m->search_count, &left_out));
+    TRY(at_target(c, m, twin_close(c, m->to, &m->here)));
+    TRY(at_target(c, m, twin_create_indexes(c, m->to, &m->here, &m->left_out)));
+    TRY(at_target(c, m,
+                  twin_search_create(c, m->to, m->name, m->searches, m->search_count, &left_out)));
     m->left_out += left_out;
     if (!m->migration->no_verify) {
         code = compare_sides(c, m, sides);
@@ -410,6 +438,12 @@ static int finish_steps(struct ctx *c, struct migrate_table *m)
     TRY(put_note(m, MIGRATE_DONE));
     tell(m, &sides[1]);
     return 0;
+}
+
+int migrate_table_pause(struct migrate_table *m, const struct migrate_clients *clients)
+{
+    (void)clients;
+    return m->streams ? m->code = note_place(m) : 0;
 }
 
 int migrate_table_finish(struct migrate_table *m, const struct migrate_clients *clients)

@@ -40,12 +40,14 @@ struct migrate_table {
     struct twin_search *searches;
     size_t search_count;
     struct migrate_note note;
-    bool present; /* the table is there */
-    bool filled;  /* its rows are there, as of the note's place */
-    bool done;    /* before, and still the same */
-    bool streams; /* follow is open */
+    bool present;      /* the table is there */
+    bool filled;       /* its rows are there, as of the note's place */
+    atomic_bool ready; /* to be followed: this thread or another one may */
+    bool done;         /* before, and still the same */
+    bool streams;      /* follow is open */
     struct copy_follow follow;
     int64_t noted_us; /* monotonic: when the place was noted */
+    int64_t read_us;  /* UTC: the stream was read to its end since then; 0: never */
     size_t left_out;  /* indexes that the target does not make */
     int code;         /* of what it failed with; its text is in c */
 };
@@ -66,6 +68,9 @@ int migrate_table_fill(struct migrate_table *m, const struct migrate_clients *cl
 
 /* What has changed since the last round. m->follow.current: it was read to its end. */
 int migrate_table_follow(struct migrate_table *m, const struct migrate_clients *clients);
+
+/* Notes how far the stream was read, for a run that finishes. */
+int migrate_table_pause(struct migrate_table *m, const struct migrate_clients *clients);
 
 /* What is left to read of the stream, options, indexes, and both sides compared. Prints a line. */
 int migrate_table_finish(struct migrate_table *m, const struct migrate_clients *clients);
