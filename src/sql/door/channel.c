@@ -32,10 +32,40 @@ static ssize_t some_write(struct channel *c, bytes b)
     return n;
 }
 
+/* Of what came ahead, up to `size`. */
+static size_t ahead_take(struct channel *c, void *to, size_t size)
+{
+    size_t n = (size_t)(c->ahead_to - c->ahead_from);
+
+    if (n > size)
+        n = size;
+    memcpy(to, c->ahead + c->ahead_from, n);
+    c->ahead_from = (uint16_t)(c->ahead_from + n);
+    return n;
+}
+
+/* A call of the system for a short piece brings what follows it, too. */
+static ssize_t next_read(struct channel *c, void *to, size_t size)
+{
+    ssize_t n;
+
+    if (!c->reads_ahead || size >= sizeof(c->ahead))
+        return some_read(c, to, size);
+    n = some_read(c, c->ahead, sizeof(c->ahead));
+    if (n <= 0)
+        return n;
+    c->ahead_from = 0;
+    c->ahead_to = (uint16_t)n;
+    return (ssize_t)ahead_take(c, to, size);
+}
+
 bool channel_read(struct channel *c, void *to, size_t size)
 {
-    for (uint8_t *p = to; size;) {
-        ssize_t n = some_read(c, p, size);
+    uint8_t *p = to;
+    size_t taken = ahead_take(c, p, size);
+
+    for (p += taken, size -= taken; size;) {
+        ssize_t n = next_read(c, p, size);
 
         if (n <= 0)
             return false;

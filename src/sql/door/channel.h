@@ -6,12 +6,19 @@
 
 #include <openssl/types.h>
 
+#define CHANNEL_AHEAD_BYTES 2048
+
 struct channel {
     int fd;
     SSL *ssl;    /* NULL: no TLS (yet) */
     int write_s; /* how long the client may take for a piece */
     /* Asked each second in which the client takes nothing; true: it is waited for no longer. */
     bool (*hurry)(void);
+    /* What came with what was read, once `reads_ahead`: mostly the rest of a command. Not before
+     * TLS could begin, whose first bytes may follow the client's wish for it at once. */
+    bool reads_ahead;
+    uint16_t ahead_from, ahead_to;
+    uint8_t ahead[CHANNEL_AHEAD_BYTES];
 };
 
 /* All of it, or false: the client has gone, was too slow, or the socket was shut down. */

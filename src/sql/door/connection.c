@@ -563,6 +563,7 @@ void connection_serve(struct connection *c)
     if (more)
         atomic_store(&c->known, true);
     c->channel.hurry = session_memory_short;
+    c->channel.reads_ahead = true;
     channel_patience(&c->channel, IDLE_S, WRITE_S);
     while (more && !atomic_load(&c->door->quit)) {
         arena_release(&v.arena);

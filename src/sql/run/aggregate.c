@@ -37,6 +37,7 @@ struct aggregate_walk {
     struct bound *lower, *upper;
     struct wr_request range;
     bool empty;
+    size_t page_rows; /* of the page under way */
 };
 
 /* ---- what it is about ---- */
@@ -311,8 +312,13 @@ static int value_add(struct run *r, struct aggregate *a, const struct wr_value *
     return 0;
 }
 
-static int row_add(struct aggregate_walk *w, const struct wr_row *row)
+/* A row of the page under way, as it is read: on the thread of the request, while this one waits.
+ */
+static int row_add(void *arg, const struct wr_row *row)
 {
+    struct aggregate_walk *w = arg;
+
+    w->page_rows++;
     for (size_t i = 0; i < w->count; i++) {
         struct aggregate *a = &w->list[i];
         struct wr_value v;
@@ -322,7 +328,8 @@ static int row_add(struct aggregate_walk *w, const struct wr_row *row)
             continue;
         }
         v = table_value(w->t, a->column, row);
-        RUN_TRY(value_add(w->r, a, &v));
+        if (value_add(w->r, a, &v))
+            return WR_E_PARAMETER;
     }
     return 0;
 }
@@ -348,10 +355,8 @@ static int page_add(struct aggregate_walk *w, const struct wr_reply *reply)
     struct run *r = w->r;
 
     if (reply->code)
-        return run_fail_reply(r, reply);
-    RUN_TRY(run_read(r, w->t->name, &reply->range.consumed, reply->range.row_count));
-    for (size_t i = 0; i < reply->range.row_count; i++)
-        RUN_TRY(row_add(w, &reply->range.rows[i]));
+        return r->out->fault.number ? -1 : run_fail_reply(r, reply); /* a row's fault comes first */
+    RUN_TRY(run_read(r, w->t->name, &reply->range.consumed, w->page_rows));
     return run_interrupted(r);
 }
 
@@ -368,6 +373,7 @@ static int pages_add(struct aggregate_walk *w)
         code = run_allowed(w->r, &w->range);
         if (code)
             break;
+        w->page_rows = 0;
         session_wait_begin(w->r->session);
         reply = wr_exec(w->r->session->conf.db, &w->range);
         session_wait_end(w->r->session);
@@ -448,6 +454,8 @@ int run_aggregate(struct run *r, const struct select *s, bool *served)
     w.range.get_range.table = w.t->name;
     w.range.get_range.has_limit = true;
     w.range.get_range.limit = PAGE_ROWS;
+    w.range.get_range.on_row = row_add;
+    w.range.get_range.on_row_arg = &w;
     columns_set(&w);
     RUN_TRY(transaction_read(r, w.t, false, &w.range.get_range.start, &w.range.get_range.end,
                              &w.range.get_range.transaction));
