@@ -158,8 +158,13 @@ static int choose(struct ctx *c, struct export *e, struct cli *cli)
     TRY(read_flags_make(c, &select, e->table->key[0].name, &e->flags));
     e->range = (struct wr_get_range){
         .table = e->table->table, .start = span.start, .end = span.end, .read = e->flags.read};
-    if (o->versions)
+    if (o->versions) {
         e->range.read.max_versions = WALK_ALL_VERSIONS;
+        return 0;
+    }
+    /* Names once a page, no timestamps, of whatever columns there are: doc/wire.md, "Matrix". */
+    e->range.matrix = true;
+    e->range.partial_keys = e->range.read.column_count == 0;
     return 0;
 }
 

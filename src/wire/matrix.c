@@ -20,8 +20,10 @@ static const struct wr_value missing = {.type = WR_NULL};
 
 /* ---- writing */
 
-static const struct wr_value *key_value(const struct wr_key *key, bytes name)
+static const struct wr_value *key_value(const struct wr_key *key, bytes name, size_t likely)
 {
+    if (likely < key->count && bytes_equal(key->columns[likely].name, name))
+        return &key->columns[likely].value;
     for (size_t i = 0; i < key->count; i++)
         if (bytes_equal(key->columns[i].name, name))
             return &key->columns[i].value;
@@ -29,11 +31,14 @@ static const struct wr_value *key_value(const struct wr_key *key, bytes name)
 }
 
 /* The newest version of a column: cells are sorted by name and then newest first, so it is the
- * first of its name. */
-static const struct wr_value *cell_value(const struct wr_row *row, bytes name)
+ * first of its name. `likely`: where it stands if the row has one of each. */
+static const struct wr_value *cell_value(const struct wr_row *row, bytes name, size_t likely)
 {
     size_t low = 0, high = row->cell_count;
 
+    if (likely < high && bytes_equal(row->cells[likely].name, name) &&
+        (!likely || !bytes_equal(row->cells[likely - 1].name, name)))
+        return &row->cells[likely].value;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
 
@@ -103,9 +108,9 @@ size_t matrix_row_size(const struct matrix_fields *fields, const struct wr_row *
     size_t n = 1;
 
     for (size_t i = 0; i < fields->key_count; i++)
-        n += plain_value_size(key_value(&row->key, fields->keys[i]));
+        n += plain_value_size(key_value(&row->key, fields->keys[i], i));
     for (size_t i = 0; i < fields->column_count; i++)
-        n += plain_value_size(cell_value(row, fields->columns[i]));
+        n += plain_value_size(cell_value(row, fields->columns[i], i));
     return n;
 }
 
@@ -113,9 +118,9 @@ void matrix_put_row(struct buf *b, const struct matrix_fields *fields, const str
 {
     buf_put_u8(b, TAG_ROW);
     for (size_t i = 0; i < fields->key_count; i++)
-        matrix_put_value(b, key_value(&row->key, fields->keys[i]));
+        matrix_put_value(b, key_value(&row->key, fields->keys[i], i));
     for (size_t i = 0; i < fields->column_count; i++)
-        matrix_put_value(b, cell_value(row, fields->columns[i]));
+        matrix_put_value(b, cell_value(row, fields->columns[i], i));
 }
 
 void matrix_end(struct buf *b, size_t start, size_t row_count)

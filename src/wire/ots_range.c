@@ -1,5 +1,6 @@
 /* Answers with a range of rows, both ways: GetRange, which may be written while its rows are read,
  * BulkExport, and ComputeSplitPointsBySize. */
+#include "base/crc8.h"
 #include "wire/matrix.h"
 #include "wire/ots.h"
 #include "wire/ots_part.h"
@@ -9,7 +10,8 @@
 
 #define FRAME_BYTES 64 /* more than an answer without its rows takes */
 #define RANGE_BODY_BYTES_MIN 2048
-#define RANGE_BODY_BYTES ((size_t)6 << 20) /* holds a page of rows of 1 KB */
+#define RANGE_BODY_BYTES ((size_t)6 << 20)   /* holds a page of rows of 1 KB */
+#define OPEN_WIDEN_BYTES ((size_t)128 << 10) /* up to there a matrix is written anew */
 #define RANGE_BODY_ROOM                                                                            \
     4096 /* in front of a large one: for a head, so that it is sent from here                      \
           */
@@ -107,6 +109,7 @@ struct range_body {
     /* The rows go as a matrix. Its head is written with the first row, when the request has been
      * checked, or at the end. */
     bool matrix;
+    bool open; /* of whatever columns the rows have */
     struct ctx *c;
     struct matrix_fields fields;
     size_t row_count;
@@ -146,16 +149,109 @@ static int range_body_begin_matrix(struct range_body *body)
 
     for (size_t i = 0; i < r->start.count; i++)
         keys[i] = r->start.columns[i].name;
-    matrix_fields_of(body->c, keys, r->start.count, !r->partial_keys, r->read.columns,
-                     r->read.column_count, &body->fields);
+    if (body->open) {
+        body->fields.keys = keys;
+        body->fields.key_count = r->start.count;
+        body->fields.entire = true;
+    } else {
+        matrix_fields_of(body->c, keys, r->start.count, !r->partial_keys, r->read.columns,
+                         r->read.column_count, &body->fields);
+    }
     if (!range_body_has(&body->b, matrix_head_size(&body->fields)))
         return WR_E_MEMORY;
     matrix_begin(&body->b, &body->fields);
     return WR_OK;
 }
 
+/* ---- a matrix of whatever columns the rows have */
+
+static int range_body_add(void *arg, const struct wr_row *row);
+
+static bool fields_have(const struct matrix_fields *fields, const struct wr_row *row)
+{
+    size_t at = 0;
+
+    for (size_t i = 0; i < row->cell_count; i++) {
+        while (at < fields->column_count && !bytes_equal(fields->columns[at], row->cells[i].name))
+            at++;
+        if (at == fields->column_count)
+            return false;
+    }
+    return true;
+}
+
+/* Adds the row's columns to those there are; both are sorted. Names are copied, for a row does not
+ * stay. */
+static void fields_widen(struct ctx *c, struct matrix_fields *fields, const struct wr_row *row)
+{
+    bytes *all = ARENA_ARRAY(&c->arena, bytes, fields->column_count + row->cell_count + 1);
+    size_t n = 0, at = 0;
+
+    for (size_t i = 0; i < row->cell_count; i++) {
+        bytes name = row->cells[i].name;
+
+        while (at < fields->column_count && bytes_compare(fields->columns[at], name) < 0)
+            all[n++] = fields->columns[at++];
+        if (at < fields->column_count && bytes_equal(fields->columns[at], name))
+            all[n++] = fields->columns[at++];
+        else if (!n || !bytes_equal(all[n - 1], name))
+            all[n++] = arena_copy(&c->arena, name);
+    }
+    while (at < fields->column_count)
+        all[n++] = fields->columns[at++];
+    fields->columns = all;
+    fields->column_count = n;
+}
+
+/* A cell of a matrix as one of a plain buffer: with a time, and the checksum that storage else
+ * gives. */
+static void cell_complete(struct ctx *c, struct wr_cell *cell)
+{
+    size_t n = plain_value_size(&cell->value);
+    uint8_t *value = arena_alloc(&c->arena, n);
+
+    plain_put_value(value, &cell->value);
+    cell->timestamp_ms = 0;
+    cell->crc8 = crc8(crc8(0, cell->name.ptr, cell->name.len), value, n);
+    cell->crc8 = crc8_u64(cell->crc8, (uint64_t)cell->timestamp_ms);
+}
+
+/* Writes the rows so far anew, and makes room for the row's columns: as a matrix, or, if that has
+ * grown large already, as a plain buffer, whose cells have the time 0 then. */
+static int range_body_widen(struct range_body *body, const struct wr_row *row)
+{
+    const struct wr_row *rows = NULL;
+    size_t count = 0;
+
+    if (body->row_count) {
+        bytes old;
+
+        matrix_end(&body->b, body->rows_at, body->row_count);
+        old = bytes_skip(buf_bytes(&body->b), body->rows_at);
+        TRY(matrix_decode(body->c, old, &rows, &count));
+        body->matrix = old.len < OPEN_WIDEN_BYTES;
+    }
+    buf_init(&body->b, &body->c->arena, RANGE_BODY_BYTES_MIN);
+    buf_commit(&body->b, body->rows_at);
+    body->row_count = 0;
+    fields_widen(body->c, &body->fields, row);
+    for (size_t i = 0; i < count; i++) {
+        struct wr_cell *cells = (struct wr_cell *)(uintptr_t)rows[i].cells; /* decoded here */
+
+        for (size_t k = 0; k < rows[i].cell_count && !body->matrix; k++)
+            cell_complete(body->c, &cells[k]);
+        TRY(range_body_add(body, &rows[i]));
+    }
+    return WR_OK;
+}
+
 static int range_body_add_matrix(struct range_body *body, const struct wr_row *row)
 {
+    if (body->open && !fields_have(&body->fields, row)) {
+        TRY(range_body_widen(body, row));
+        if (!body->matrix)
+            return range_body_add(body, row);
+    }
     if (!body->row_count)
         TRY(range_body_begin_matrix(body));
     if (!range_body_has(&body->b, matrix_row_size(&body->fields, row)))
@@ -187,11 +283,17 @@ static int range_body_add(void *arg, const struct wr_row *row)
     return WR_OK;
 }
 
+/* Whatever columns the rows have: asked for as a part of the key without saying which. */
+static bool range_is_open(const struct wr_get_range *r)
+{
+    return r->matrix && r->partial_keys && !r->read.column_count;
+}
+
 /* A matrix has named columns and one version of each, and no timestamps; what it cannot say goes as
  * a plain buffer, for the client only gave a hint. */
 static bool range_is_matrix(const struct wr_get_range *r)
 {
-    return r->matrix && r->read.column_count && r->read.has_max_versions &&
+    return r->matrix && (r->read.column_count || range_is_open(r)) && r->read.has_max_versions &&
            r->read.max_versions == 1;
 }
 
@@ -204,6 +306,7 @@ void ots_stream_rows(struct ctx *c, struct wr_request *req)
     body = ARENA_NEW(&c->arena, struct range_body);
     body->request = &req->get_range;
     body->matrix = range_is_matrix(&req->get_range);
+    body->open = range_is_open(&req->get_range);
     body->c = c;
     buf_init(&body->b, &c->arena, RANGE_BODY_BYTES_MIN);
     body->rows_at = FRAME_BYTES;

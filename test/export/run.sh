@@ -220,4 +220,31 @@ check "the month-tables example" sh -c 'examples/month-tables/run.sh 12000 3 >"$
 check "which counts what it saved" grep -qx 'saved_share            0.60' "$work/months"
 check "and rows that expired" grep -qE '^rows_dropped +(8[5-9]|9[0-4])[0-9][0-9]$' "$work/months"
 
+# Over HTTP rows come as matrices of whatever columns they have, or, where these are too many for that, as plain buffers.
+python3 -c '
+import json, random
+random.seed(7)
+for i in range(9000):
+    names = random.sample(range(4 if i < 5000 else 90), 3)
+    print(json.dumps({"id": i, **{"c%d" % n: [i, "text of %d" % i, i / 2, i % 2 == 0][random.randrange(4)] for n in names}}))' >"$work/sparse.jsonl"
+check "import of a sparse table" run import "$work/sparse.jsonl" --table sparse --create --key id:integer --quiet
+for table in sparse odd; do
+    check "$table in this process" run export $table --format jsonl --output "$work/$table.here" --quiet
+    check "its versions" run export $table --format jsonl --versions --output "$work/$table.versions" --quiet
+done
+export WIDEROW_ACCESS_KEY_ID=id WIDEROW_ACCESS_KEY_SECRET=secret WIDEROW_INSTANCE=local
+"$BUILD/widerowd" --data "$work/data" --instance local --http 127.0.0.1:0 --admin off --port-file "$work/port" >"$work/log" 2>&1 &
+server=$!
+for _ in $(seq 300); do [ -s "$work/port" ] && break; sleep 0.1; done
+export WIDEROW_ENDPOINT=http://$(sed -n 's/^http=//p' "$work/port")
+for table in sparse odd; do
+    check "$table over HTTP" sh -c '"$1" export "$3" --format jsonl --quiet | cmp - "$2/$3.here"' - "$widerow" "$work" $table
+    check "its versions" sh -c '"$1" export "$3" --format jsonl --versions --quiet | cmp - "$2/$3.versions"' - "$widerow" "$work" $table
+    check "$table as Parquet over HTTP" "$widerow" export $table --format parquet --output "$work/$table.http" --quiet
+    check "and back" "$widerow" import "$work/$table.http" --table ${table}_back --create --quiet
+    check "the same rows" sh -c '"$1" export "${3}_back" --format jsonl --quiet | cmp - "$2/$3.here"' - "$widerow" "$work" $table
+done
+kill $server
+wait $server
+
 counts export

@@ -203,7 +203,7 @@ static void clear_values(struct export_view *v, size_t first)
 static int take_cells(struct ctx *c, struct export_view *v, const struct wr_row *row, size_t first,
                       bool *again)
 {
-    size_t at = 0;
+    size_t at = 0, taken = 0;
 
     clear_values(v, first);
     for (size_t i = 0; i < row->cell_count && !*again; i++) {
@@ -220,9 +220,12 @@ static int take_cells(struct ctx *c, struct export_view *v, const struct wr_row 
         column = &v->known.list[at];
         if (column->type != cell->value.type && !v->columns->beside)
             return mixed_types(c, column, cell->value.type);
-        if (column->type == cell->value.type && !v->values[first + column->number])
+        if (column->type == cell->value.type && !v->values[first + column->number]) {
             v->values[first + column->number] = &cell->value;
+            taken++;
+        }
     }
+    v->whole = taken == row->cell_count;
     return 0;
 }
 
@@ -247,7 +250,7 @@ bytes export_view_beside(struct ctx *c, const struct export_view *v, const struc
     bool found;
     struct buf b;
 
-    if (!k->beside)
+    if (!k->beside || (v->whole && !k->versions))
         return BYTES_NONE;
     buf_init(&b, &c->arena, 0);
     cells_begin(&b);

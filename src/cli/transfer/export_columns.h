@@ -46,6 +46,7 @@ struct export_view {
     size_t capacity;
     const struct wr_value **values; /* of a row, by number; NULL: none */
     size_t values_size;
+    bool whole; /* each cell of the last row is among them */
 };
 
 void export_columns_init(struct export_columns *k, size_t key_count, bool beside, bool versions);
@@ -66,8 +67,8 @@ void export_view_release(struct export_view *v);
 int export_view_take(struct ctx *c, struct export_view *v, const struct wr_row *row, size_t first,
                      bool *grown);
 
-/* What no column takes of a row; all of it with its timestamps, if versions are wanted. ptr NULL:
- * nothing. In the arena of c. */
+/* What no column takes of the row that was taken last; all of it with its timestamps, if versions
+ * are wanted. ptr NULL: nothing. In the arena of c. */
 bytes export_view_beside(struct ctx *c, const struct export_view *v, const struct wr_row *row);
 
 /* Adds the counts of a view to those of all. */

@@ -557,6 +557,48 @@ static void test_range_as_matrix(void **state)
                         "pk0=i1 pk1=s'x' | a=i1@5 z=i1@5");
 }
 
+/* Of whatever columns the rows have, also those that come late; and when that is written anew too
+ * often for its size, as a plain buffer. */
+static void test_range_as_open_matrix(void **state)
+{
+    enum { MANY = 3000 };
+    static char text[100];
+    struct wr_value long_text = {.type = WR_VARBINARY, .bytes = {text, sizeof(text)}};
+    struct wr_cell cells[] = {cell(BYTES_LIT("a"), one, 5), cell(BYTES_LIT("m"), long_text, 5),
+                              cell(BYTES_LIT("z"), one, 5)};
+    struct wr_row rows[] = {{key, NULL, 0}, {key, cells + 2, 1}, {key, cells, 1}, {key, cells, 3}};
+    struct wr_row *many = ARENA_ARRAY(&c.arena, struct wr_row, MANY);
+    struct wr_request req = {.op = WR_OP_GET_RANGE,
+                             .get_range = {.start = key,
+                                           .end = key,
+                                           .matrix = true,
+                                           .partial_keys = true,
+                                           .read = {.has_max_versions = true, .max_versions = 1}}};
+    const struct wr_range_result *r = stream_back(&req, rows, 4);
+
+    (void)state;
+    assert_string_equal(row_text(&r->rows[0]), "pk0=i1 pk1=s'x'");
+    assert_string_equal(row_text(&r->rows[1]), "pk0=i1 pk1=s'x' | z=i1");
+    assert_string_equal(row_text(&r->rows[2]), "pk0=i1 pk1=s'x' | a=i1");
+    assert_int_equal(r->rows[3].cell_count, 3);
+    assert_int_equal(r->rows[3].cells[1].value.bytes.len, sizeof(text));
+    assert_int_equal(stream_back(&req, rows, 0)->row_count, 0);
+    assert_string_equal(row_text(&stream_back(&req, rows, 1)->rows[0]), "pk0=i1 pk1=s'x'");
+
+    for (size_t i = 0; i < MANY; i++)
+        many[i] = (struct wr_row){key, cells + 1, 1};
+    many[MANY - 2] = (struct wr_row){key, cells, 1};
+    many[MANY - 1] = (struct wr_row){key, cells, 3};
+    r = stream_back(&req, many, MANY);
+    for (size_t i = 0; i < MANY - 2; i++)
+        assert_int_equal(r->rows[i].cells[0].value.bytes.len, sizeof(text));
+    assert_string_equal(row_text(&r->rows[MANY - 2]), "pk0=i1 pk1=s'x' | a=i1@5");
+    assert_int_equal(r->rows[MANY - 1].cell_count, 3);
+    req.get_range.read.max_versions = 2; /* which a matrix cannot hold */
+    assert_string_equal(row_text(&stream_back(&req, rows + 2, 1)->rows[0]),
+                        "pk0=i1 pk1=s'x' | a=i1@5");
+}
+
 /* Rows that do not fit into what the request may take fail it, and nothing is written past it. */
 static void test_matrix_that_is_too_large(void **state)
 {
@@ -646,6 +688,7 @@ int main(void)
         TEST(test_batches),
         TEST(test_bulk_import_answer),
         TEST(test_range_with_partial_keys),
+        TEST(test_range_as_open_matrix),
         TEST(test_range_as_matrix),
         TEST(test_matrix_that_is_too_large),
         TEST(test_bulk_export),
