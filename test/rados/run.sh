@@ -201,6 +201,7 @@ step "spec, indexes, three servers by turns" spec http 3 $(scripts index_entries
 step "spec, transactions, three servers by turns" spec http 3 $(scripts txn transaction)
 layout_flags=()
 step "model" timeout 900 "$BUILD/test/model" --engine rados --threads 16 --ops $([ "$TIER" = nightly ] && echo 50000 || echo 3000)
+step "model, transactions" timeout 1800 "$BUILD/test/model" --engine rados --txns --layouts --ops $([ "$TIER" = nightly ] && echo 50000 || echo 1500)
 step "model, indexes" timeout 1800 "$BUILD/test/model" --engine rados --indexes --ops $([ "$TIER" = nightly ] && echo 50000 || echo 1500)
 # Every step of a cut, at night; each of the three kinds of them by day.
 [ "$TIER" = nightly ] || export POINTS="repartition_noted repartition_copied_half repartition_gone"

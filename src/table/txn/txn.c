@@ -419,9 +419,7 @@ void txn_gate_leave(struct wr_db *db, struct txn_gate *g)
 
 /* ---- a request inside ---- */
 
-/* A commit that came to nothing by what may be over in a moment, with a code that SDKs send again.
- */
-static bool may_try_again(int code)
+bool txn_may_try_again(int code)
 {
     switch (code) {
     case E_NOT_READY:
@@ -439,7 +437,7 @@ static bool outcome_is_final(const struct txn *t, int code)
 {
     if (code == E_NOT_EXIST || code == E_SESSION)
         return true;
-    return t->ends && (t->state != TXN_COMMITTING || !may_try_again(code));
+    return t->ends && (t->state != TXN_COMMITTING || !txn_may_try_again(code));
 }
 
 static void count_end(struct txn *t, int code)

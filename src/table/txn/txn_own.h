@@ -94,6 +94,9 @@ struct txns {
 /* A new one of the call's client, with an id of its own, counted; under the lock. NULL: E_BUSY, in
  * call->c. */
 struct txn *txn_make(struct txns *all, struct call *call, const struct table *table, bytes cols);
+/* A commit that came to nothing by what may be over in a moment, with a code that SDKs send again:
+ * the transaction stays. */
+bool txn_may_try_again(int code);
 /* Under the lock; it is in no list. */
 void txn_free(struct txn *t);
 int txn_check_tables(struct call *call, const struct txn *t);

@@ -341,21 +341,59 @@ static void left_store(struct txn *t, size_t dirty)
     step_write(t, left_end);
 }
 
+static void removal_write(struct txn *t, void (*stepped)(struct txn *t, int code))
+{
+    struct call *call = t->call;
+    struct guard *guard = ARENA_NEW(&call->c.arena, struct guard);
+    struct write_batch removal;
+
+    txn_lock_remove(&t->lock, &removal, guard);
+    t->write = write_of(call, t->open, guard->key);
+    removal.lease = t->write.batch.lease;
+    removal.lease_lost = t->write.batch.lease_lost;
+    t->write.batch = removal;
+    step_write(t, stepped);
+}
+
+/* What its client is told is why the commit failed; a lock that stays ends by time. */
+static void left_refused(struct txn *t, int code)
+{
+    if (!code)
+        count_stat(t->all, &t->all->stat.aborted);
+    left_end(t, E_OK);
+}
+
+/* Will no commit of it ever succeed, and does its lock still stand? */
+static bool is_refused(const struct txn *t, int code)
+{
+    return t->state == TXN_COMMITTING && code && code != E_SESSION && code != E_NOT_EXIST &&
+           err_info(code)->applied == APPLIED_NO && !txn_may_try_again(code);
+}
+
+/* The request that ends it is finished. */
+static void left_ended(struct txn *t, int code)
+{
+    struct txn_stat *stat = &t->all->stat;
+
+    if (is_refused(t, code)) {
+        removal_write(t, left_refused);
+        return;
+    }
+    if (!code)
+        count_stat(t->all, t->state == TXN_COMMITTING ? &stat->committed : &stat->aborted);
+    left_end(t, E_OK);
+}
+
 /* The request that was in it is finished, but for what it changed. */
 static void pool_left(void *arg, struct wr_reply *reply)
 {
     struct txn *t = arg;
-    struct txns *all = t->all;
     size_t dirty = 0;
 
     invariant(&t->call->reply == reply);
     atomic_fetch_add(&t->call->db->requests, 1); /* call_finish() takes one off */
     if (t->ends) {
-        bool committed = t->state == TXN_COMMITTING;
-
-        if (!reply->code)
-            count_stat(all, committed ? &all->stat.committed : &all->stat.aborted);
-        left_end(t, E_OK);
+        left_ended(t, reply->code);
         return;
     }
     for (size_t i = 0; i < t->rows.count && !reply->code; i++)
@@ -379,16 +417,7 @@ static void end_stepped(struct txn *t, int code)
 
 static void txn_pool_end(struct call *call)
 {
-    struct txn *t = call->txn;
-    struct guard *guard = ARENA_NEW(&call->c.arena, struct guard);
-    struct write_batch removal;
-
-    txn_lock_remove(&t->lock, &removal, guard);
-    t->write = write_of(call, t->open, guard->key);
-    removal.lease = t->write.batch.lease;
-    removal.lease_lost = t->write.batch.lease_lost;
-    t->write.batch = removal;
-    step_write(t, end_stepped);
+    removal_write(call->txn, end_stepped);
 }
 
 const struct txn_apart txn_pool = {txn_pool_begin, txn_pool_enter, txn_pool_end};

@@ -35,6 +35,9 @@ func (t *T) searchTable() string {
 	_, err := t.client.CreateSearchIndex(&ts.CreateSearchIndexRequest{TableName: name, IndexName: "ix", IndexSchema: &ts.IndexSchema{
 		FieldSchemas: []*ts.FieldSchema{field("k", ts.FieldType_KEYWORD), field("l", ts.FieldType_LONG), field("d", ts.FieldType_DOUBLE),
 			field("b", ts.FieldType_BOOLEAN), field("g", ts.FieldType_GEO_POINT), words, date, vector}}})
+	if err != nil && strings.Contains(err.Error(), "OTSUnsupportOperation") { // a server over a pool
+		t.Skip("the server keeps no search indexes")
+	}
 	t.must(err)
 	for i := 0; i < searchRows; i++ {
 		t.put(name, pk("id", i), c("k", fmt.Sprint("k", i%4)), c("l", i), c("d", float64(i)+0.5), c("b", i%2 == 0),

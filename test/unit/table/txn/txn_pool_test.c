@@ -299,6 +299,49 @@ static void writers_meet_the_lock(void **state)
     wr_close(db);
 }
 
+static int allow_update(struct wr_db *db, bool allow)
+{
+    struct wr_request r = {WR_REQUEST(UPDATE_TABLE)};
+
+    r.update_table.table = CLIENT_TABLE;
+    r.update_table.has_options = true;
+    r.update_table.options =
+        (struct wr_table_options){.given = WR_HAS_ALLOW_UPDATE, .allow_update = allow};
+    return database_run(db, &r);
+}
+
+/* The table has come to refuse what it took inside: that ends the transaction, and frees the value
+ * at once. (test/model found that the lock stayed for its time.) */
+static void a_commit_is_refused(void **state)
+{
+    struct wr_cell cell = {.name = BYTES_LIT("b"),
+                           .value = {.type = WR_BIGINT, .integer = 1},
+                           .timestamp_ms = WR_TIMESTAMP_NONE};
+    struct wr_request update = {WR_REQUEST(UPDATE_ROW), .client = 1};
+    struct wr_key_column column;
+    struct client_id id;
+    struct wr_db *db;
+
+    (void)state;
+    if (!getenv("TEST_CEPH_CONF"))
+        skip();
+    db = open_server_for("60000");
+    assert_int_equal(put(db, NULL, 8, 1), WR_OK);
+    assert_int_equal(begin(db, 8, &id), WR_OK);
+    update.put_row = (struct wr_row_change){.type = WR_UPDATE,
+                                            .table = CLIENT_TABLE,
+                                            .row = {client_key(&column, 8), &cell, 1},
+                                            .transaction = bytes_str(id.text)};
+    assert_int_equal(database_run(db, &update), WR_OK);
+    assert_int_equal(allow_update(db, false), WR_OK);
+    assert_int_equal(end(db, &id, false), WR_E_PARAMETER);
+    assert_int_equal(put(db, NULL, 8, 2), WR_OK);
+    assert_int_equal(end(db, &id, false), WR_E_SESSION);
+    assert_int_equal(get(db, 8), 2);
+    assert_int_equal(allow_update(db, true), WR_OK);
+    wr_close(db);
+}
+
 /* One client has hundreds open; another one writes, begins and commits meanwhile. */
 static void hundreds_are_open(void **state)
 {
@@ -338,7 +381,7 @@ int main(void)
         cmocka_unit_test(a_server_is_paused),    cmocka_unit_test(nobody_has_met_it),
 #endif
         cmocka_unit_test(writers_meet_the_lock), cmocka_unit_test(hundreds_are_open),
-        cmocka_unit_test(ids_of_others)};
+        cmocka_unit_test(a_commit_is_refused),   cmocka_unit_test(ids_of_others)};
 
     return cmocka_run_group_tests(tests, pool_set_up, pool_tear_down);
 }

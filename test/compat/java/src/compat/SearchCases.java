@@ -1,8 +1,10 @@
 package compat;
 
 import static compat.T.*;
+import static org.junit.jupiter.api.Assumptions.assumeFalse;
 
 import com.alicloud.openservices.tablestore.SyncClient;
+import com.alicloud.openservices.tablestore.TableStoreException;
 import com.alicloud.openservices.tablestore.model.*;
 import com.alicloud.openservices.tablestore.model.search.*;
 import com.alicloud.openservices.tablestore.model.search.agg.*;
@@ -48,7 +50,12 @@ final class SearchCases extends Case {
     private void create(String table) {
         CreateSearchIndexRequest request = new CreateSearchIndexRequest(table, INDEX);
         request.setIndexSchema(schema());
-        client().createSearchIndex(request);
+        try {
+            client().createSearchIndex(request);
+        } catch (TableStoreException e) { // a server over a pool
+            assumeFalse("OTSUnsupportOperation".equals(e.getErrorCode()), "the server keeps no search indexes");
+            throw e;
+        }
     }
 
     private String table() throws Exception {
