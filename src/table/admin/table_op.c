@@ -242,6 +242,8 @@ static int update_table(struct catalog_txn *x, struct call *call)
         TRY(check_no_tunnel(x));
     if (call->req->update_table.stream.given)
         stream_follow(x, s);
+    if (x->now->schema.d.options.ttl_s == -1 && s->d.options.ttl_s != -1 && x->db->keeps_indexes)
+        schema_refill_indexes(x->c, s);
     if (call->req->update_table.has_options)
         TRY(catalog_index_follow(x, s));
     if (s->series.spec.by) {
@@ -335,7 +337,8 @@ static void op_end(struct table_call *op, int code)
         fail_code(&call->c, code);
     else if (next)
         op->op->describe(call, next);
-    if (call->req->op == WR_OP_CREATE_INDEX || call->req->op == WR_OP_DROP_INDEX)
+    if (call->req->op == WR_OP_CREATE_INDEX || call->req->op == WR_OP_DROP_INDEX ||
+        call->req->op == WR_OP_UPDATE_TABLE)
         index_builder_wake(call->db->index_builder);
     catalog_txn_release(&op->txn);
     call_finish(call);

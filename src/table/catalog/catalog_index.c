@@ -55,9 +55,8 @@ void catalog_index_drop_all(struct catalog_txn *x)
         drop_table_of(x, &base->indexes[i]);
 }
 
-/* Puts what `change` makes of the description of an index's table. */
-static int put_table_of(struct catalog_txn *x, const struct index *index, const struct schema *base,
-                        void (*change)(struct schema *table, const struct schema *base))
+/* The description of an index's table follows its base. */
+static int put_table_of(struct catalog_txn *x, const struct index *index, const struct schema *base)
 {
     struct catalog_txn_other *other = table_of(x, index);
     struct schema s;
@@ -66,14 +65,14 @@ static int put_table_of(struct catalog_txn *x, const struct index *index, const 
         return E_OK;
     s = other->now->schema;
     s.version++;
-    change(&s, base);
+    schema_follow_base(&s, base);
     return catalog_txn_put_other(x, other, &s);
 }
 
 int catalog_index_follow(struct catalog_txn *x, const struct schema *base)
 {
     for (size_t i = 0; i < base->index_count; i++)
-        TRY(put_table_of(x, &base->indexes[i], base, schema_follow_base));
+        TRY(put_table_of(x, &base->indexes[i], base));
     return E_OK;
 }
 
@@ -84,14 +83,6 @@ struct advance {
     uint32_t index_id;
     enum index_phase from;
 };
-
-/* The index's table is in the phase that its base says. */
-static void follow_phase(struct schema *table, const struct schema *base)
-{
-    for (size_t i = 0; i < base->index_count; i++)
-        if (base->indexes[i].id == table->id)
-            table->base.phase = base->indexes[i].phase;
-}
 
 /* Of the build that has come to its end. */
 static void drop_notes(struct catalog_txn *x, uint32_t index_id)
@@ -112,7 +103,7 @@ static int decide_advance(struct catalog_txn *x)
         return E_NOT_EXIST;
     for (size_t i = 0; i < s.index_count; i++)
         if (s.indexes[i].id == a->index_id)
-            TRY(put_table_of(x, &s.indexes[i], &s, follow_phase));
+            TRY(put_table_of(x, &s.indexes[i], &s));
     if (a->from == INDEX_FULL)
         drop_notes(x, a->index_id);
     return catalog_txn_put(x, &s);

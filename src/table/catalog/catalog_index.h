@@ -16,7 +16,7 @@ int catalog_index_add(struct catalog_txn *x, struct schema *base, const struct w
 int catalog_index_remove(struct catalog_txn *x, struct schema *base, bytes name);
 /* Drops the tables of all indexes of x->now. */
 void catalog_index_drop_all(struct catalog_txn *x);
-/* The tables of base's indexes follow its options. */
+/* The tables of base's indexes follow its options and the indexes' phases. */
 int catalog_index_follow(struct catalog_txn *x, const struct schema *base);
 
 /* ---- by itself ---- */

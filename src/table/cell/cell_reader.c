@@ -59,8 +59,9 @@ static int find_cell(struct ctx *c, struct table *table, bytes column, int64_t n
                      const struct row *row, struct wr_cell *out)
 {
     const struct wr_table_options *o = &table->schema.d.options;
+    bool there = (table->schema.base.table.len ? visible_entry : visible_row)(o, now_ms, row);
 
-    for (size_t i = 0; visible_row(o, now_ms, row) && i < row->cell_count; i++)
+    for (size_t i = 0; there && i < row->cell_count; i++)
         if (bytes_equal(row->cells[i].name, column) &&
             !visible_expired(o, row->cells[i].timestamp_ms, now_ms)) {
             *out = row->cells[i];

@@ -33,6 +33,18 @@ static const struct wr_cell *key_cell(const struct schema *base, size_t at, cons
     return cell && entry_takes(cell, defined->type, true) ? cell : NULL;
 }
 
+/* When the row was written last that a reader may see, as far as it is loaded; of a wide row its
+ * marker says that. */
+static int64_t last_written(const struct row *row)
+{
+    int64_t last = row->wide || !row->cell_count ? row->marker_ms : row->cells[0].timestamp_ms;
+
+    for (size_t i = 0; !row->wide && i < row->cell_count; i++)
+        if (row->cells[i].timestamp_ms > last)
+            last = row->cells[i].timestamp_ms;
+    return last;
+}
+
 /* Key and marker. */
 static bool put_key(struct arena *a, const struct schema *base, const struct index *index,
                     bytes cols, const struct row *row, struct index_entry *out)
@@ -42,7 +54,6 @@ static bool put_key(struct arena *a, const struct schema *base, const struct ind
     struct buf b;
 
     buf_init(&b, a, cols.len + 64);
-    out->row.marker_ms = row->marker_ms;
     for (size_t i = 0; i < p->key_count; i++) {
         size_t at = index->from[i].at;
         const struct wr_cell *cell;
@@ -58,6 +69,8 @@ static bool put_key(struct arena *a, const struct schema *base, const struct ind
             out->row.marker_ms = cell->timestamp_ms;
         has_cells = true;
     }
+    if (!has_cells)
+        out->row.marker_ms = last_written(row);
     out->cols = buf_bytes(&b);
     return true;
 }

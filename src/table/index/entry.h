@@ -8,8 +8,11 @@
  * come with their timestamps; one that is kept apart is left out. (Writers refuse such values; they
  * are found in rows from before the index.)
  *
- * The marker of an entry is the oldest of the cells that its key was made of, so that it goes with
- * them when they expire; without such cells it is the row's. */
+ * The marker of an entry is as old as the oldest of the cells that its key was made of, so that it
+ * goes with them when they expire (visible_entry()); without such cells, as the newest of the row's
+ * cells, or as the row's marker if it has none: the row has expired then. A row that is updated in
+ * other columns gets newer and its entry does not, which is no matter without a time to live; when
+ * one is set, entries that have no such cells are made anew (schema_refill_indexes()). */
 #ifndef TABLE_INDEX_ENTRY_H
 #define TABLE_INDEX_ENTRY_H
 

@@ -38,6 +38,9 @@ static struct schema *table_of_index(struct ctx *c, const struct schema *base,
 void schema_follow_base(struct schema *table, const struct schema *base)
 {
     table->d.options = base->d.options;
+    for (size_t i = 0; i < base->index_count; i++)
+        if (base->indexes[i].id == table->id)
+            table->base.phase = base->indexes[i].phase;
 }
 
 /* The lists of a draft, with room for one more; they become its own. The metas of its indexes stay
@@ -127,4 +130,24 @@ bool schema_advance_index(struct ctx *c, struct schema *base, uint32_t id, enum 
             return true;
         }
     return false;
+}
+
+static bool has_cells_in_key(const struct index *index)
+{
+    for (size_t i = 0; i < index->location.key_count; i++)
+        if (!index->from[i].is_key)
+            return true;
+    return false;
+}
+
+void schema_refill_indexes(struct ctx *c, struct schema *base)
+{
+    struct wr_index_meta *metas;
+    struct index *indexes;
+
+    lists_copy(c, base, &metas, &indexes);
+    for (size_t i = 0; i < base->index_count; i++)
+        if (indexes[i].phase == INDEX_INCR && indexes[i].include_base_data &&
+            !has_cells_in_key(&indexes[i]))
+            indexes[i].phase = INDEX_FULL;
 }

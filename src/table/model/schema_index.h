@@ -23,7 +23,10 @@ int schema_remove_index(struct ctx *c, struct schema *base, bytes name);
  * one that was coming is built, or followed by later writes. False: none of that id is in that
  * phase. */
 bool schema_advance_index(struct ctx *c, struct schema *base, uint32_t id, enum index_phase from);
-/* An index's table follows the options of its base table. */
+/* In `base`, a draft, indexes whose keys are made of its key alone are built anew, for their
+ * entries do not know when rows were written last (index/entry.h). */
+void schema_refill_indexes(struct ctx *c, struct schema *base);
+/* An index's table follows the options of its base table, and the index's phase there. */
 void schema_follow_base(struct schema *table, const struct schema *base);
 
 #endif

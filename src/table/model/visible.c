@@ -51,6 +51,11 @@ bool visible_row(const struct wr_table_options *o, int64_t now_ms, const struct 
     return (row->wide || row->cell_count == 0) && !visible_expired(o, row->marker_ms, now_ms);
 }
 
+bool visible_entry(const struct wr_table_options *o, int64_t now_ms, const struct row *entry)
+{
+    return entry->there && !visible_expired(o, entry->marker_ms, now_ms);
+}
+
 int selection_check_alone(struct ctx *c, const struct limits *limits,
                           const struct wr_read_options *read, const char *missing)
 {
@@ -186,7 +191,7 @@ void selection_apply(struct ctx *c, const struct selection *s, const struct wr_k
 
     *out = (struct wr_row){.key = {.count = 0}};
     *size = 0;
-    if (!visible_row(s->table, s->now_ms, row))
+    if (!(s->entries ? visible_entry : visible_row)(s->table, s->now_ms, row))
         return;
     if (takes_all(s, row)) {
         *out = (struct wr_row){*key, row->cells, row->cell_count};

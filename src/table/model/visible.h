@@ -20,6 +20,11 @@ size_t visible_cells(const struct wr_table_options *o, int64_t now_ms, const str
  * expired. */
 bool visible_row(const struct wr_table_options *o, int64_t now_ms, const struct row *row);
 
+/* True if a stored row of an index's own table is there for a reader: it goes with its marker,
+ * which is as old as the oldest cell that its key was made of (index/entry.h), whatever other cells
+ * it has. */
+bool visible_entry(const struct wr_table_options *o, int64_t now_ms, const struct row *entry);
+
 /* A read's choice of columns and versions, checked and ready to use. */
 struct selection {
     const struct wr_read_options *read;
@@ -27,6 +32,7 @@ struct selection {
     int64_t now_ms;
     bytes *columns; /* sorted, without duplicates and key columns; NULL: all */
     size_t column_count;
+    bool entries;   /* the rows are those of an index; set by the caller, after selection_init() */
     bool key_named; /* read.columns names a key column */
     struct filter *filter;
     bool plain; /* the usual read: all columns and no rule that could hide a cell but MaxVersions */

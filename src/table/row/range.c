@@ -725,6 +725,7 @@ static int op_start(struct range_op *op, bytes table, const struct wr_key *start
         table_release(op->table);
         return code;
     }
+    op->selection.entries = op->table->schema.base.table.len > 0;
     range_tables(op);
     op->merge = (struct merge){.c = c,
                                .tables = op->tables,

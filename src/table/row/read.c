@@ -431,6 +431,7 @@ static int read_open(struct read_call *rd, bytes name, const struct wr_read_opti
     s = &t->table->schema;
     TRY(selection_init(&call->c, &call->db->limits, read, &s->d.options, s->d.key, s->d.key_count,
                        call->now_ms, &t->selection));
+    t->selection.entries = s->base.table.len > 0;
     t->series = call_series_named(call->series, name);
     for (size_t i = 0; t->series && i < t->series->count; i++)
         rd->tables[rd->table_count++] =
