@@ -137,6 +137,16 @@ int engine_erase(struct ctx *c, struct engine *e, const struct partition_spec *p
     return e->ops->erase(c, e, p);
 }
 
+int engine_discard(struct ctx *c, struct engine *e, const struct partition_spec *p, uint64_t *left)
+{
+    *left = 0;
+    if (!e->ops->discard)
+        return engine_erase(c, e, p);
+    invariant(p->id != PARTITION_SYSTEM);
+    assert(ranges_are_sane(p->ranges, p->range_count));
+    return e->ops->discard(c, e, p, left);
+}
+
 int engine_bulk(struct ctx *c, struct engine *e, partition_id partition, struct bulk **out)
 {
     invariant(partition != PARTITION_SYSTEM);

@@ -23,8 +23,8 @@
  * Who has `c`. After E_LATER the context belongs to the engine until `done`, so there is at most
  * one read under way for a context; a call of get_many() is one, whatever it asks for. apply() uses
  * it only until it returns, so there may be many; what fails later comes as a code without a text.
- * open, close, create, drop, repartition, erase, size, bulk and what it gives, checkpoint, scrub
- * and restore may block: they are never called from a loop thread or a completion.
+ * open, close, create, drop, repartition, erase, discard, size, bulk and what it gives, checkpoint,
+ * scrub and restore may block: they are never called from a loop thread or a completion.
  *
  * Order. After apply() returned, a read at VIEW_LATEST by the same process sees the batch (or, on
  * an engine that answers later, is ordered behind it), whether or not it is durable yet. A read at
@@ -462,6 +462,10 @@ struct engine_ops {
      * frees their space soon. Nobody reads or writes there any more. Takes long, may be called
      * again, and answers like drop(). */
     int (*erase)(struct ctx *c, struct engine *e, const struct partition_spec *p);
+    /* As erase(), but only what costs next to nothing. *left: about how many bytes remain. What was
+     * put over other values or deleted there may show again: for keys that are put once and that
+     * nobody asks for any more. NULL: erase() costs as little. */
+    int (*discard)(struct ctx *c, struct engine *e, const struct partition_spec *p, uint64_t *left);
     /* Approximate stored bytes in the ranges of `p`, write buffers included; they may be parts of
      * the partition's. */
     int (*size)(struct ctx *c, struct engine *e, const struct partition_spec *p, uint64_t *out);
@@ -530,6 +534,7 @@ int engine_drop(struct ctx *c, struct engine *e, const struct partition_spec *p)
 int engine_repartition(struct ctx *c, struct engine *e, const struct partition_spec *from,
                        size_t from_count, const struct partition_spec *to, size_t to_count);
 int engine_erase(struct ctx *c, struct engine *e, const struct partition_spec *p);
+int engine_discard(struct ctx *c, struct engine *e, const struct partition_spec *p, uint64_t *left);
 int engine_bulk(struct ctx *c, struct engine *e, partition_id partition, struct bulk **out);
 /* Only where engine_sorts(). */
 int engine_sort(struct ctx *c, struct engine *e, partition_id partition, struct bulk **out);

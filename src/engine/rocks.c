@@ -209,6 +209,7 @@ const struct engine_ops engine_rocks = {
     .bulk = rocks_bulk,
     .sort = rocks_sort,
     .erase = rocks_erase,
+    .discard = rocks_discard,
     .size = rocks_size,
     .stat = rocks_stat,
     .spare = rocks_spare,

@@ -381,6 +381,7 @@ int rocks_scan(struct ctx *c, struct engine *e, struct scan *s);
 
 /* Like drop, and the space of large values that stood in shared files comes back too. */
 int rocks_erase(struct ctx *c, struct engine *e, const struct partition_spec *p);
+int rocks_discard(struct ctx *c, struct engine *e, const struct partition_spec *p, uint64_t *left);
 
 /* ---- rocks_bulk.c */
 

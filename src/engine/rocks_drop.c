@@ -166,3 +166,29 @@ int rocks_erase(struct ctx *c, struct engine *e, const struct partition_spec *p)
     atomic_store(&r->erased, true);
     return code;
 }
+
+/* Table files that have nothing else. */
+static int discard_files(struct ctx *c, struct handle *h, const struct key_range *range)
+{
+    bytes last = key_before(&c->arena, range->end); /* the end is inclusive in this call */
+    char *err = NULL;
+
+    rocksdb_delete_file_in_range(h->db, range->start.ptr, range->start.len, last.ptr, last.len,
+                                 &err);
+    return err ? rocks_request_fail(c, err) : E_OK;
+}
+
+int rocks_discard(struct ctx *c, struct engine *e, const struct partition_spec *p, uint64_t *left)
+{
+    struct rocks *r = PORT_CONTAINER(e, struct rocks, base);
+    struct entry in;
+    int code = E_OK;
+
+    TRY(rocks_enter(c, r, VIEW_LATEST, &in));
+    for (size_t i = 0; i < p->range_count && code == E_OK; i++)
+        code = discard_files(c, in.handle, &p->ranges[i]);
+    rocks_leave(&in);
+    atomic_store(&r->erased, true);
+    TRY(code);
+    return rocks_size(c, e, p, left);
+}

@@ -32,6 +32,7 @@
 #include "table/stats/sampler.h"
 #include "table/stream/stream_observer.h"
 #include "table/stream/stream_carrier.h"
+#include "table/stream/stream_settle.h"
 #include "table/stream/stream_log.h"
 #include "table/stream/stream_retention.h"
 #include "table/txn/txn.h"
@@ -96,7 +97,8 @@ static const struct peers_answers answers = {.each = {[PEERS_HEAT] = heat_answer
                                                       [PEERS_SIZES] = sizes_answer,
                                                       [PEERS_READERS] = readers_answer,
                                                       [PEERS_IDLE] = balance_answer,
-                                                      [PEERS_INDEX] = index_answer}};
+                                                      [PEERS_INDEX] = index_answer,
+                                                      [PEERS_STREAM] = stream_answer}};
 
 /* ---- opening ---- */
 
@@ -267,7 +269,7 @@ static bool open_carrier(struct wr_db *db)
 {
     if (!db->keeps_streams || engine_one_key_space(db->engine))
         return true;
-    return (db->carrier = stream_carrier_start(db)) != NULL;
+    return (db->carrier = stream_carrier_start(db)) && (db->settle = stream_settle_start(db));
 }
 
 static bool open_series_age(struct wr_db *db)
@@ -456,6 +458,7 @@ void wr_close(struct wr_db *db)
     stream_retention_free(db->retention);
     change_log_watch_free(db->changes);
     stream_carrier_free(db->carrier);
+    stream_settle_free(db->settle);
     searches_free(db->searches);
     txns_free(db->txns);
     rekeyer_free(db->rekeyer);

@@ -65,6 +65,7 @@ static const char *const elsewhere[] = {
     "cell_after_publish",  /* test/cell */
     "carry_removed",       /* unit stream_carry_test */
     "carry_appended",      /* unit stream_carry_test */
+    "log_unguarded",       /* planted by linear, on a pool */
     "repartition_begin",   /* test/rados/splits.sh, like all below */
     "repartition_noted",
     "repartition_before_engine",

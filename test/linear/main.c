@@ -627,9 +627,10 @@ static bool open_bug_servers(struct run *r, struct server *first)
     char name[64];
     char *dir = mem_alloc(512); /* the server's, to the end of the program */
 
-    snprintf(name, sizeof(name), "bugs-%llu-%d", (unsigned long long)r->seed, (int)getpid());
+    snprintf(name, sizeof(name), "bugs-%llu-%d-%d", (unsigned long long)r->seed, (int)getpid(),
+             r->bug_tables);
     setenv("WIDEROW_NAMESPACE", name, 1);
-    snprintf(dir, 512, "%s/bugs", r->work);
+    snprintf(dir, 512, "%s/bugs.%d", r->work, r->bug_tables);
     spec.dir = dir;
     prepare(&spec, &sc, 0);
     return server_open(first, &spec) && open_others(r, &sc, first, &spec);
@@ -663,7 +664,7 @@ static void run_follow_bug(struct run *r, struct server *s, enum follow_bug bug)
 
     snprintf(table, sizeof(table), "bug_%d", r->bug_tables++);
     conf.table = table;
-    if (bug == FOLLOW_DRAWN)
+    if (bug == FOLLOW_DRAWN && !r->servers)
         life_plant(s->target.db);
     ran = workload_run(w, s, &conf);
     good = ran && !problem_of(w) && (w->followed.problem[0] != 0) == (bug != FOLLOW_SOUND);
@@ -682,6 +683,26 @@ static void run_follow_bugs(struct run *r, struct server *s, const char *only)
     for (int bug = FOLLOW_SOUND; bug < FOLLOW_BUGS; bug++)
         if ((!only || strstr(follow_bugs[bug], only)) && !(bug == FOLLOW_DRAWN && r->servers))
             run_follow_bug(r, s, (enum follow_bug)bug);
+}
+
+/* On a pool servers are started with that one: one log's numbers are drawn by whoever carries. */
+static void run_drawn_bug(struct run *r)
+{
+    struct server *s = mem_zalloc(sizeof(*s));
+
+#ifndef WR_FAULTS
+    printf("SKIPPED: %s: built without fault points\n", follow_bugs[FOLLOW_DRAWN]);
+    r->skipped++;
+    mem_free(s);
+    return;
+#endif
+    setenv("WR_FAULT", "log_unguarded:error:1+", 1);
+    if (open_bug_servers(r, s))
+        run_follow_bug(r, s, FOLLOW_DRAWN);
+    else
+        r->failed++;
+    unsetenv("WR_FAULT");
+    close_all(s);
 }
 
 static void run_bugs(struct run *r)
@@ -706,6 +727,8 @@ static void run_bugs(struct run *r)
         run_follow_bugs(r, s, only);
     r->failed += !ok;
     close_all(s);
+    if (r->servers && (!only || strstr(follow_bugs[FOLLOW_DRAWN], only)))
+        run_drawn_bug(r);
 }
 
 int main(int argc, char **argv)

@@ -215,6 +215,7 @@ step "indexes under kills" timeout 900 "$BUILD/test/index" --work indexes --ceph
 step "streams" env TIER="$TIER" timeout 600 test/rados/streams.sh
 step "tunnels" env TUNNEL_ENGINE="--engine rados" WIDEROW_NAMESPACE=tunnels TIER=short timeout 600 test/tunnel/run.sh
 step "changes are carried" timeout 900 "$BUILD/test/table/stream/stream_carry_test"
+step "streams that are switched on" timeout 300 "$BUILD/test/table/stream/stream_settle_test"
 step "transactions of dead servers" timeout 900 "$BUILD/test/table/txn/txn_pool_test"
 step "locks that nobody meets, splits, clocks" env TIER="$TIER" timeout 900 "$BUILD/test/table/txn/txn_sweep_test"
 step "entries of indexes" timeout 900 "$BUILD/test/table/maint/index_drain_test"

@@ -10,7 +10,9 @@
  *
  *   retention --work DIR [--rate RECORDS] [--keep HOURS] [--hours HOURS] */
 #include "base/scheduler.h"
+#include "table/catalog/catalog.h"
 #include "table/core/db.h"
+#include "table/stream/stream_record.h"
 #include "table/stream/stream_retention.h"
 
 #include <errno.h>
@@ -274,6 +276,36 @@ static double retain(void)
     return processor_s() - was;
 }
 
+/* About how many bytes are stored of the stream's only shard between two times. */
+static double stored_mib(int64_t from_us, int64_t to_us)
+{
+    struct table *t = catalog_get(db->catalog, BYTES_LIT("test"), BYTES_LIT("t"));
+    uint32_t location = t->schema.stream.location;
+    struct key_range range;
+    struct partition_spec spec = {.id = location, .ranges = &range, .range_count = 1};
+    uint64_t size;
+    struct ctx c;
+
+    ctx_init(&c, &db->clock, &db->log, NULL, 0);
+    range = (struct key_range){stream_record_key(&c.arena, location, 0, (uint64_t)from_us),
+                               stream_record_key(&c.arena, location, 0, (uint64_t)to_us)};
+    if (engine_size(&c, db->engine, &spec, &size))
+        exit(1);
+    ctx_release(&c);
+    table_release(t);
+    return (double)size / (1 << 20);
+}
+
+static void check_stored(void)
+{
+    int64_t oldest_us = clock_wall_us(&db->clock) - keep_h * HOUR_S * 1000000ll;
+    double left = stored_mib(0, oldest_us - HOUR_S * 1000000ll);
+    double kept = stored_mib(oldest_us - HOUR_S * 1000000ll, INT64_MAX);
+
+    printf("%.1f MiB are stored that expired an hour ago, %.1f MiB of later ones\n", left, kept);
+    check("what has expired is at most a quarter of what is kept", left <= kept / 4 + 1);
+}
+
 static void live(void)
 {
     int64_t began_us = clock_wall_us(&db->clock), removed = 0;
@@ -308,6 +340,7 @@ static void live(void)
            retaining / (double)removed / HOUR_S * 100);
     check("retention takes at most 2 % of a processor",
           retaining / (double)removed / HOUR_S * 100 <= SHARE_MAX);
+    check_stored();
 }
 
 static void check_kept(void)

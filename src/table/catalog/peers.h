@@ -22,6 +22,7 @@ enum peer_question {
     PEERS_READERS,
     PEERS_IDLE,
     PEERS_INDEX,
+    PEERS_STREAM,
     PEERS_QUESTIONS
 };
 

@@ -29,6 +29,7 @@ struct searches;
 struct warmer;
 struct size_watch;
 struct stream_carrier;
+struct stream_settle;
 struct stream_retention;
 struct streams;
 struct sweeper;
@@ -93,6 +94,7 @@ struct wr_db {
      * records (decision 35). */
     bool keeps_indexes;
     struct stream_carrier *carrier; /* NULL: records of changes land in their logs */
+    struct stream_settle *settle;   /* there as the carrier is */
     /* Records of changes, which the engine numbers: in their logs, for there is one key space, or
      * beside their rows (decision 42). */
     bool keeps_streams;

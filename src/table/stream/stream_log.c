@@ -6,12 +6,14 @@
 #include "table/stream/stream_log.h"
 
 #include "base/buf.h"
+#include "base/fault.h"
 #include "base/invariant.h"
 #include "table/core/db.h"
 #include "table/model/key.h"
 #include "table/stream/stream_record.h"
 #include "table/sync/wait.h"
 
+#include <unistd.h>
 #include <xxhash.h>
 
 #define TAIL_VERSION 1
@@ -22,6 +24,7 @@
 #define SHARD_BITS 4
 #define SEGMENTS_MAX ((uint32_t)1 << SEGMENT_BITS)
 #define TRIES_MAX 16
+#define UNGUARDED_US 20000 /* of a planted bug */
 
 /* In the place of the bucket, where records have 0. On disk. */
 enum { OF_TAIL = 1, OF_START = 2 };
@@ -348,6 +351,10 @@ int stream_log_append(struct ctx *c, struct stream_log *log, const struct stream
     }
     stored = tail_encode(a, &next);
     edits[count] = (struct edit){EDIT_PUT, key, stored};
+    if (fault_hit(FAULT_log_unguarded)) { /* a bug: numbers are drawn, and appended at any time */
+        b.guard_count = 0;
+        usleep(UNGUARDED_US);
+    }
     TRY(wait_apply(c, log->engine, &b));
     log->tail = next;
     log->stored = stored;

@@ -9,6 +9,7 @@
 #include "table/stream/stream_name.h"
 #include "table/stream/stream_record.h"
 #include "table/stream/stream_retention.h"
+#include "table/stream/stream_settle.h"
 
 #define ANSWER_BYTES_MAX ((size_t)4 << 20) /* of stored records; there is one at least */
 

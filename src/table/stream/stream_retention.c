@@ -8,7 +8,9 @@
 #include <stdio.h>
 
 #define HOUR_US 3600000000LL
-#define LOOK_US 60000000LL /* between two looks at all streams */
+#define LOOK_US 60000000LL              /* between two looks at all streams */
+#define SMALL_BYTES ((uint64_t)4 << 20) /* of a shard from which all that has expired is taken */
+#define LEFT_SHARE 4                    /* of what others keep so much of it may stay: 1 in 4 */
 
 /* What was removed of a stream since the start: of each shard all below that number. */
 struct trimmed {
@@ -46,17 +48,6 @@ uint64_t stream_refreshed(struct wr_db *db, const struct schema *s, uint64_t num
     return (uint64_t)(now_us - kept_us / 4);
 }
 
-bool stream_is_whole(struct wr_db *db, const struct table *t)
-{
-    const struct wr_table_description *d = &t->schema.d;
-    int64_t age_us = clock_watch_ms(db) * 1000 - d->stream_enable_us;
-
-    if (!catalog_keeps_stream(db->catalog, t))
-        return false;
-    return !db_is_shared(db) || d->stream_enable_us == d->creation_us ||
-           age_us >= STREAM_SETTLES_MS * 1000LL;
-}
-
 /* ---- the task ---- */
 
 static struct trimmed *trimmed_of(struct stream_retention *r, uint32_t location)
@@ -83,14 +74,23 @@ static void forget_unseen(struct stream_retention *r)
     r->count = n;
 }
 
+/* Whole files go. What is left in files with others stays, unseen, until it is a good part of what
+ * is kept: taking it out rewrites whatever lies about it, which must not be done every hour. */
 static int trim_shard(struct ctx *c, struct wr_db *db, uint32_t location, uint16_t shard,
-                      uint64_t from, uint64_t to)
+                      uint64_t to)
 {
-    struct key_range range = {stream_record_key(&c->arena, location, shard, from),
-                              stream_record_key(&c->arena, location, shard, to)};
-    struct partition_spec spec = {.id = location, .ranges = &range, .range_count = 1};
+    struct key_range old = {stream_record_key(&c->arena, location, shard, 0),
+                            stream_record_key(&c->arena, location, shard, to)};
+    struct key_range new = {old.end, stream_record_key(&c->arena, location, shard, UINT64_MAX)};
+    struct partition_spec expired = {.id = location, .ranges = &old, .range_count = 1};
+    struct partition_spec rest = {.id = location, .ranges = &new, .range_count = 1};
+    uint64_t left, kept;
 
-    return engine_erase(c, db->engine, &spec);
+    TRY(engine_discard(c, db->engine, &expired, &left));
+    TRY(engine_size(c, db->engine, &rest, &kept));
+    return left + kept > SMALL_BYTES && left <= kept / LEFT_SHARE
+               ? E_OK
+               : engine_erase(c, db->engine, &expired);
 }
 
 /* The same where the shard's log is partitions of its own. Another server may be at it. */
@@ -121,7 +121,7 @@ static int trim_table(struct stream_retention *r, struct ctx *c, const struct ta
         if (s->stream_beside)
             TRY(trim_log(c, r->db, s->stream.location, shard, oldest));
         else
-            TRY(trim_shard(c, r->db, s->stream.location, shard, trimmed->number[shard], oldest));
+            TRY(trim_shard(c, r->db, s->stream.location, shard, oldest));
         trimmed->number[shard] = oldest;
     }
     return E_OK;

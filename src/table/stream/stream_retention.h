@@ -1,7 +1,8 @@
 /* stream_retention.h: how long the records of a stream are kept.
  *
  * A record's number is its time. Readers see none that is older than the stream keeps them; those
- * are removed by a task, an hour of a shard at a time, where the engine can by whole files. */
+ * are removed by a task, an hour of a shard at a time, by whole files; what is left of them in
+ * files that have others, too, stays until it is a quarter of what the shard keeps. */
 #ifndef TABLE_STREAM_STREAM_RETENTION_H
 #define TABLE_STREAM_STREAM_RETENTION_H
 
@@ -12,12 +13,6 @@
 
 /* The number from which on records can be seen now. */
 uint64_t stream_oldest(struct wr_db *db, const struct schema *s);
-
-/* Does every change that is made have a record by now? Not while somebody still goes by a
- * description from before the stream: where other servers may, not for STREAM_SETTLES_MS, which no
- * request outlives, unless the table was made with its stream. */
-#define STREAM_SETTLES_MS 60000
-bool stream_is_whole(struct wr_db *db, const struct table *t);
 
 /* A number for a reader who has found nothing from `number` on: the same; or, once half of the time
  * has passed that records are kept, one closer to now, above which all lies that he has not seen:

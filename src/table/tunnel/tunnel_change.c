@@ -3,6 +3,7 @@
 #include "table/catalog/catalog.h"
 #include "table/stream/stream_name.h"
 #include "table/stream/stream_retention.h"
+#include "table/stream/stream_settle.h"
 #include "table/tunnel/tunnel_record.h"
 
 #define TRIES_MAX 64 /* of what another server was faster with */

@@ -60,6 +60,9 @@ bytes tunnel_token(struct arena *a, const struct tunnel_place *place)
 
     if (place->finished)
         return TUNNEL_FINISHED;
+    if (place->stream && place->seen_us)
+        return arena_printf(a, "s%" PRIu64 "@%" PRIu64 ":%.*s", place->count, place->seen_us,
+                            BYTES_FMT(place->at));
     if (place->stream)
         return arena_printf(a, "s%" PRIu64 ":%.*s", place->count, BYTES_FMT(place->at));
     buf_init(&b, a, 32 + place->at.len);
@@ -70,18 +73,36 @@ bytes tunnel_token(struct arena *a, const struct tunnel_place *place)
     return buf_bytes(&b);
 }
 
+/* A number from `*at` on, as it is written here and in no other way; *at: behind it. */
+static bool read_decimal(bytes token, size_t *at, uint64_t *out)
+{
+    const uint8_t *p = bytes_u8(token);
+    size_t start = *at, i = start;
+
+    for (*out = 0; i < token.len && p[i] >= '0' && p[i] <= '9' && *out < UINT64_MAX / 16; i++)
+        *out = 10 * *out + (uint64_t)(p[i] - '0');
+    *at = i;
+    return i > start && i < token.len && (p[start] != '0' || i == start + 1);
+}
+
 /* The checksum of what follows is the stream's (stream_name.h). */
 static bool read_stream_place(bytes token, struct tunnel_place *out)
 {
     const uint8_t *p = bytes_u8(token);
-    size_t i = 1;
+    size_t at = 1;
 
-    for (; i < token.len && p[i] >= '0' && p[i] <= '9' && out->count < UINT64_MAX / 16; i++)
-        out->count = 10 * out->count + (uint64_t)(p[i] - '0');
-    if (i == 1 || i >= token.len || p[i] != ':' || (p[1] == '0' && i > 2))
+    if (!read_decimal(token, &at, &out->count))
+        return false;
+    if (p[at] == '@') {
+        at++;
+        if (!read_decimal(token, &at, &out->seen_us) || !out->seen_us ||
+            out->seen_us > TUNNEL_TIME_MAX_US)
+            return false;
+    }
+    if (p[at] != ':')
         return false;
     out->stream = true;
-    out->at = bytes_skip(token, i + 1);
+    out->at = bytes_skip(token, at + 1);
     return out->at.len && !memchr(token.ptr, 0, token.len);
 }
 

@@ -21,12 +21,15 @@ uint64_t tunnel_client_number(bytes id);
 
 /* How far a channel was read. */
 struct tunnel_place {
-    bool finished;  /* to its end; the rest is not told then */
-    bool stream;    /* in a channel of changes, else of rows */
-    uint64_t count; /* of rows or changes before */
+    bool finished;    /* to its end; the rest is not told then */
+    bool stream;      /* in a channel of changes, else of rows */
+    uint64_t count;   /* of rows or changes before */
+    uint64_t seen_us; /* in a channel of changes: nothing was behind it then, UTC; 0: not known */
     bytes at; /* a shard's iterator; of rows the encoded key columns of the next one, empty at the
                  beginning */
 };
+
+#define TUNNEL_TIME_MAX_US ((uint64_t)INT64_MAX / 1000) /* clients are told nanoseconds */
 
 /* In the arena. */
 bytes tunnel_token(struct arena *a, const struct tunnel_place *place);

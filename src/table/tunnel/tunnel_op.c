@@ -451,6 +451,15 @@ static bytes client_of(struct arena *a, const struct tunnel_state *t, uint64_t n
     return BYTES_NONE;
 }
 
+/* The later of its last change and of when it had nothing before it. A client may have sent any
+ * number in its token. */
+static int64_t consumed_us(const struct tunnel_place *place, const struct stream_place *changes)
+{
+    uint64_t us = place->seen_us > changes->number ? place->seen_us : changes->number;
+
+    return (int64_t)(us < TUNNEL_TIME_MAX_US ? us : TUNNEL_TIME_MAX_US);
+}
+
 static struct wr_tunnel_channel describe_channel(struct tunnel_look *l,
                                                  const struct tunnel_state *t,
                                                  const struct tunnel_channel *channel)
@@ -469,7 +478,7 @@ static struct wr_tunnel_channel describe_channel(struct tunnel_look *l,
         return out; /* only of a damaged state, which has no token: its channel is described without
                      */
     out.count = (int64_t)place.count;
-    out.consumed_us = (int64_t)changes.number;
+    out.consumed_us = consumed_us(&place, &changes);
     return out;
 }
 

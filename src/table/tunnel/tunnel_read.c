@@ -8,6 +8,8 @@
 #include "table/tunnel/tunnel_change.h"
 
 #define READ_ROWS_MAX 1000 /* in one answer */
+/* A reader who finds nothing has another token so often: clients store it with a write. */
+#define SEEN_STEP_US 5000000u
 
 struct tunnel_read {
     struct tunnel_change change;
@@ -43,6 +45,18 @@ static bool changes_end(const struct tunnel_read *r, const struct wr_stream_reco
            (!all->more && is_behind_end(r, clock_wall_us(r->change.call->c.clock)));
 }
 
+/* When the reader had nothing before him, at the last: where his channel is quiet, he is not as far
+ * behind as its last change is old. Told to people alone, who read by the place. */
+static uint64_t changes_seen(const struct tunnel_read *r, const struct wr_stream_records *all)
+{
+    uint64_t now_us = (uint64_t)r->change.call->now_ms * 1000, seen_us = r->place.seen_us;
+    uint64_t known_us = r->changes.number > seen_us ? r->changes.number : seen_us;
+
+    if (!all->count && !all->more && now_us >= known_us && now_us - known_us >= SEEN_STEP_US)
+        return now_us;
+    return all->count ? 0 : seen_us; /* a change tells its own time */
+}
+
 static void changes_read(struct tunnel_read *r)
 {
     struct call *call = r->change.call;
@@ -57,6 +71,7 @@ static void changes_read(struct tunnel_read *r)
                 (struct tunnel_place){.finished = changes_end(r, &all, count),
                                       .stream = true,
                                       .count = r->place.count + count,
+                                      .seen_us = changes_seen(r, &all),
                                       .at = all.next},
                 all.more);
 }

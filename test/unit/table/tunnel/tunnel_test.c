@@ -257,6 +257,75 @@ static void test_rows(void **state)
     }
 }
 
+/* ---- a channel that is quiet ---- */
+
+/* Until when the only channel was read, by its last checkpoint. */
+static int64_t consumed_us(void)
+{
+    struct asked x = {.req = {.op = WR_OP_DESCRIBE_TUNNEL}};
+    int64_t us;
+
+    x.req.describe_tunnel = (struct wr_tunnel_name){TABLE, BYTES_LIT("n")};
+    assert_int_equal(ask(&x), 0);
+    us = x.reply->tunnel_description.channels[0].consumed_us;
+    wr_reply_free(x.reply);
+    return us;
+}
+
+static int checkpoint(bytes tunnel, bytes channel, bytes token, int64_t number)
+{
+    struct asked x = {.req = {.op = WR_OP_TUNNEL_CHECKPOINT}};
+    int code;
+
+    x.req.tunnel_checkpoint = (struct wr_tunnel_channel_of){
+        .table = TABLE, .tunnel = tunnel, .channel = channel, .token = token, .number = number};
+    code = ask(&x);
+    wr_reply_free(x.reply);
+    return code;
+}
+
+/* Who finds nothing is not as far behind as the last change is old. */
+static void test_quiet(void **state)
+{
+    static const char *const altered[] = {
+        "s1@:", "s1@0:", "s1@07:", "s1@18446744073709551:", "s1@5"};
+    bytes tunnel, channel, token, next;
+    int64_t last = 0, read_us;
+    struct asked made;
+    struct arena a;
+
+    (void)state;
+    arena_init(&a, NULL, 0);
+    begin();
+    tunnel = create(&made, WR_TUNNEL_STREAM);
+    first_token(tunnel, &a, &channel, &token);
+    put_row(1);
+    assert_false(read_page(tunnel, channel, &a, &token, &last));
+    assert_int_equal(last, 1);
+    next = token;
+    assert_false(read_page(tunnel, channel, &a, &next, &last));
+    assert_true(bytes_equal(next, token)); /* no other one so soon: clients would store it */
+    assert_int_equal(checkpoint(tunnel, channel, token, 1), 0);
+    read_us = consumed_us();
+    step_wall(db, HOUR_MS);
+    assert_false(read_page(tunnel, channel, &a, &token, &last));
+    assert_false(bytes_equal(next, token));
+    assert_int_equal(checkpoint(tunnel, channel, token, 2), 0);
+    assert_true(consumed_us() >= read_us + HOUR_MS * 1000LL - 1000000);
+    put_row(2);
+    assert_false(read_page(tunnel, channel, &a, &token, &last));
+    assert_int_equal(last, 2);
+    for (size_t i = 0; i < PORT_COUNT(altered); i++)
+        assert_int_equal(checkpoint(tunnel, channel,
+                                    arena_printf(&a, "%s%.*s", altered[i],
+                                                 BYTES_FMT(bytes_skip(next, strlen("s1:")))),
+                                    3),
+                         E_PARAMETER);
+    arena_release(&a);
+    wr_reply_free(made.reply);
+    database_remove(db, dir);
+}
+
 /* ---- expiry ---- */
 
 static void keep_hours(int32_t hours)
@@ -379,6 +448,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_race),
         cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_quiet),
         cmocka_unit_test(test_expired),
         cmocka_unit_test(test_closed_for_long),
         cmocka_unit_test(test_goes_with_its_table),
