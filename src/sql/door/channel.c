@@ -1,5 +1,6 @@
 #include "sql/door/channel.h"
 
+#include "base/arena_full.h"
 #include "sql/mysql/packet.h"
 
 #include <errno.h>
@@ -115,12 +116,33 @@ bool channel_secure(struct channel *c, SSL_CTX *context)
     return c->ssl && SSL_set_fd(c->ssl, c->fd) && SSL_accept(c->ssl) == 1;
 }
 
+/* A piece that there is no room for. */
+static bool piece_forget(struct channel *c, size_t *left, bool first)
+{
+    uint8_t lost[4096] = {0};
+    size_t n = *left < sizeof(lost) ? *left : sizeof(lost);
+
+    if (!channel_read(c, lost, n))
+        return false;
+    if (first)
+        memcpy(c->head, lost, sizeof(c->head));
+    *left -= n;
+    return true;
+}
+
 /* Room grows with what has come, not with what the client says will come. */
 static bool payload_read(struct channel *c, struct buf *b, size_t size)
 {
     while (size) {
         size_t n = size < 65536 ? size : 65536;
+        bool first = !c->overfull && !b->len;
 
+        c->overfull |= arena_is_full(b->arena, b->capacity - b->len < n ? 2 * b->capacity + n : 0);
+        if (c->overfull) {
+            if (!piece_forget(c, &size, first))
+                return false;
+            continue;
+        }
         if (!channel_read(c, buf_reserve(b, n), n))
             return false;
         buf_commit(b, n);
@@ -132,17 +154,23 @@ static bool payload_read(struct channel *c, struct buf *b, size_t size)
 bool channel_packet(struct channel *c, struct arena *a, size_t max, uint8_t *number, bytes *out)
 {
     uint8_t header[PACKET_HEADER_BYTES], said;
+    size_t size, all = 0;
     struct buf b;
-    size_t size;
 
+    c->overfull = false;
     buf_init(&b, a, 256);
     do {
         if (!channel_read(c, header, sizeof(header)))
             return false;
         size = packet_header(header, &said);
-        if (said != (*number)++ || b.len + size > max || !payload_read(c, &b, size))
+        all += size;
+        if (said != (*number)++ || all > max || !payload_read(c, &b, size))
             return false;
     } while (size == PACKET_BYTES_MAX);
+    if (c->overfull && b.len)
+        memcpy(c->head, b.data, sizeof(c->head));
+    if (c->overfull)
+        return false;
     *out = b.len ? buf_bytes(&b) : BYTES_LIT("");
     return true;
 }

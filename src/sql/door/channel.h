@@ -7,11 +7,14 @@
 #include <openssl/types.h>
 
 #define CHANNEL_AHEAD_BYTES 2048
+#define CHANNEL_HEAD_BYTES 7
 
 struct channel {
     int fd;
-    SSL *ssl;    /* NULL: no TLS (yet) */
-    int write_s; /* how long the client may take for a piece */
+    SSL *ssl;      /* NULL: no TLS (yet) */
+    int write_s;   /* how long the client may take for a piece */
+    bool overfull; /* the last packet was, and began with `head` */
+    uint8_t head[CHANNEL_HEAD_BYTES];
     /* Asked each second in which the client takes nothing; true: it is waited for no longer. */
     bool (*hurry)(void);
     /* What came with what was read, once `reads_ahead`: mostly the rest of a command. Not before
@@ -32,7 +35,8 @@ void channel_patience(struct channel *c, int read_s, int write_s);
 bool channel_secure(struct channel *c, SSL_CTX *context);
 
 /* A packet's payload, put together, in `a`. False: as above, or it is longer than `max`, or its
- * number is not `*number`, which rises. */
+ * number is not `*number`, which rises; or, and `overfull` says so, there was no room for it in the
+ * bounds of `a`: it was read and forgotten, and the next one may come. */
 bool channel_packet(struct channel *c, struct arena *a, size_t max, uint8_t *number, bytes *out);
 
 void channel_close(struct channel *c);

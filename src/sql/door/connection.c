@@ -1,4 +1,5 @@
 /* connection.c: a MySQL connection: who is there, then a command after the other. */
+#include "base/arena_full.h"
 #include "sql/door/door_own.h"
 #include "sql/mysql/handshake.h"
 #include "sql/mysql/parameters.h"
@@ -7,7 +8,8 @@
 
 #include <stdio.h>
 
-#define SEND_BYTES 65536 /* rows that are gathered before they are sent */
+#define SEND_BYTES 65536  /* rows that are gathered before they are sent */
+#define SMALL_BYTES 32768 /* that each connection may hold, whatever the others do */
 #define STATEMENTS_MAX 1000
 #define PARAMETERS_MAX 65535
 
@@ -36,7 +38,9 @@ struct prepared {
     bytes sql;
     size_t count; /* of question marks */
     struct parameter_type *types;
-    struct buf *longs; /* of each, what came beforehand */
+    struct buf *longs; /* of each, what came beforehand, in ... */
+    struct arena long_arena;
+    bool longs_lost; /* there was no room for all of it */
     bool known;
 };
 
@@ -57,6 +61,27 @@ struct visit {
     struct buf buf;
     bool lost; /* the client takes no more */
 };
+
+/* ---- memory ---- */
+
+/* What all connections hold together of what clients have sent is bounded. */
+static bool is_full(void *arg, size_t used, size_t size)
+{
+    const struct door *d = arg;
+
+    return used + size > SMALL_BYTES &&
+           atomic_load_explicit(&d->held, memory_order_relaxed) + size > d->held_max;
+}
+
+static void bounded_arena_init(struct visit *v, struct arena *a)
+{
+    struct door *d = v->connection->door;
+
+    arena_init(a, NULL, 0);
+    a->full = is_full;
+    a->full_arg = d;
+    arena_meter(a, &d->held);
+}
 
 /* ---- sending ---- */
 
@@ -190,21 +215,25 @@ static void prepared_free(struct visit *v, struct prepared **at)
 
     *at = p->next;
     v->prepared_count--;
+    arena_release(&p->long_arena);
     arena_release(&p->arena);
     mem_free(p);
 }
 
 static void prepared_forget(struct prepared *p)
 {
+    arena_restart(&p->long_arena, NULL, 0);
     for (size_t i = 0; i < p->count; i++)
-        p->longs[i] = (struct buf){.arena = &p->arena};
+        p->longs[i] = (struct buf){.arena = &p->long_arena};
+    p->longs_lost = false;
 }
 
 static struct prepared *prepared_add(struct visit *v, bytes sql, size_t count)
 {
     struct prepared *p = mem_zalloc(sizeof(*p));
 
-    arena_init(&p->arena, NULL, 0);
+    bounded_arena_init(v, &p->arena);
+    bounded_arena_init(v, &p->long_arena);
     p->number = ++v->last_statement;
     p->sql = arena_copy(&p->arena, sql);
     p->count = count;
@@ -248,7 +277,8 @@ static void serve_prepare(struct visit *v, bytes sql)
 
     if (!session_prepare(v->session, &v->arena, sql, &shape, &fault))
         send_error(v, fault.number, fault.state, fault.text);
-    else if (shape.parameters > PARAMETERS_MAX || v->prepared_count == STATEMENTS_MAX)
+    else if (shape.parameters > PARAMETERS_MAX || v->prepared_count == STATEMENTS_MAX ||
+             arena_is_full(&v->arena, sql.len))
         send_error(v, 1461, "42000",
                    BYTES_LIT("Too many prepared statements or question marks: close some"));
     else
@@ -271,7 +301,11 @@ static void serve_execute(struct visit *v, bytes payload)
     longs = ARENA_ARRAY(&v->arena, bytes, p->count + 1);
     for (size_t i = 0; i < p->count; i++)
         longs[i] = p->longs[i].data ? buf_bytes(&p->longs[i]) : BYTES_NONE;
-    if (parameters_parse(&r, p->types, &p->known, longs, p->count, values))
+    if (p->longs_lost)
+        send_error(v, 1153, "08S01",
+                   BYTES_LIT("A value of the statement is longer than 64 MiB, or than what memory "
+                             "there is left for what clients send"));
+    else if (parameters_parse(&r, p->types, &p->known, longs, p->count, values))
         serve_statement(v, p->sql, values, p->count, true);
     else
         send_error(v, 1210, "HY000", BYTES_LIT("Incorrect arguments to EXECUTE"));
@@ -286,7 +320,11 @@ static void take_long(struct visit *v, bytes payload)
     uint16_t i = packet_read_u16(&r);
     size_t n = reader_left(&r);
 
-    if (p && !r.bad && i < p->count && p->longs[i].len + n <= PACKET_MAX)
+    if (!p || r.bad || i >= p->count)
+        return;
+    if (p->longs[i].len + n > PACKET_MAX || arena_is_full(&p->long_arena, p->longs[i].len + n))
+        p->longs_lost = true;
+    else
         buf_put_bytes(&p->longs[i], read_bytes(&r, n));
 }
 
@@ -537,14 +575,35 @@ static bool serve(struct visit *v, uint8_t command, bytes payload)
     return true;
 }
 
+/* There was no room for a packet; what it began with is known. */
+static bool refuse_packet(struct visit *v, bytes head, uint8_t number)
+{
+    if (bytes_u8(head)[0] == COMMAND_LONG_DATA) { /* which has no answer */
+        struct reader r = reader_of(bytes_skip(head, 1));
+        struct prepared *p = *prepared_find(v, read_u32(&r));
+
+        if (p)
+            p->longs_lost = true;
+        return true;
+    }
+    send_begin(v, number);
+    send_error(v, 1041, "HY000",
+               BYTES_LIT("Out of memory for what clients have sent: try again later, or send less "
+                         "in one statement"));
+    return send_now(v);
+}
+
 static bool serve_next(struct visit *v)
 {
+    struct channel *channel = &v->connection->channel;
     uint8_t number = 0;
     bytes payload;
     bool more;
 
-    if (!channel_packet(&v->connection->channel, &v->arena, PACKET_MAX, &number, &payload) ||
-        !payload.len)
+    if (!channel_packet(channel, &v->arena, PACKET_MAX, &number, &payload))
+        return channel->overfull &&
+               refuse_packet(v, bytes_of(channel->head, sizeof(channel->head)), number);
+    if (!payload.len)
         return false;
     send_begin(v, number);
     more = serve(v, bytes_u8(payload)[0], bytes_skip(payload, 1));
@@ -557,7 +616,7 @@ void connection_serve(struct connection *c)
     bool more;
 
     channel_patience(&c->channel, HANDSHAKE_S, HANDSHAKE_S);
-    arena_init(&v.arena, NULL, 0);
+    bounded_arena_init(&v, &v.arena);
     arena_init(&v.room, NULL, 0);
     more = greet(&v);
     if (more)
@@ -566,8 +625,7 @@ void connection_serve(struct connection *c)
     c->channel.reads_ahead = true;
     channel_patience(&c->channel, IDLE_S, WRITE_S);
     while (more && !atomic_load(&c->door->quit)) {
-        arena_release(&v.arena);
-        arena_init(&v.arena, NULL, 0);
+        arena_restart(&v.arena, NULL, 0);
         more = serve_next(&v);
     }
     arena_release(&v.room);

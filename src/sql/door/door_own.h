@@ -11,6 +11,7 @@
 #define IDLE_S 600 /* without a statement */
 #define WRITE_S 60 /* for 64 KiB */
 #define PACKET_MAX (64 << 20)
+#define HELD_SHARE 4         /* of what requests may hold, for what clients have sent */
 #define SHOWN_SQL_BYTES 1024 /* of a statement, in SHOW PROCESSLIST */
 
 struct connection {
@@ -36,6 +37,10 @@ struct door {
     SSL_CTX *tls; /* NULL: none */
     struct permits permits;
     atomic_bool quit;
+    /* Packets, prepared statements and their values, statements as they are understood: of all
+     * connections together. */
+    atomic_size_t held;
+    size_t held_max;
     pthread_mutex_t lock; /* over the rest */
     pthread_cond_t left;  /* a connection has ended */
     struct connection *connections;

@@ -193,6 +193,7 @@ int door_open(const struct door_conf *conf, struct door **out, char *message, si
     pthread_mutex_init(&d->lock, NULL);
     pthread_cond_init(&d->left, NULL);
     session_memory_bound(conf->db);
+    d->held_max = (size_t)(wr_memory_max(conf->db) / HELD_SHARE);
     permits_init(&d->permits, (processors > 0 ? (int)processors : 1) + 1);
     code = tls_open(d, message, size);
     if (!code)

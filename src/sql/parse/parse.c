@@ -1,8 +1,11 @@
 #include "sql/parse/parse.h"
 
+#include "base/arena_full.h"
 #include "sql/parse/build.h"
 
 #include "sql_grammar.h"
+
+#define TOKENS_BETWEEN_LOOKS 1000 /* for memory */
 
 /* What Lemon makes; it declares none of it. */
 void *sql_grammarAlloc(void *(*alloc)(size_t));
@@ -31,12 +34,17 @@ int parse_statement(struct arena *a, bytes sql, struct statement **out, struct p
     struct lexer l = {.sql = sql, .arena = a};
     void *parser = sql_grammarAlloc(mem_alloc);
     struct token t;
+    size_t tokens = 0;
     int token;
 
     do {
         token = lex_next(&l, &t);
         p.ahead = t.at;
-        if (token == LEX_BAD)
+        if (++tokens % TOKENS_BETWEEN_LOOKS == 0 && arena_is_full(a, 0))
+            parse_fail(&p, t.at,
+                       "statements that are under way take all memory that they may: try again "
+                       "later, or say less in one statement");
+        else if (token == LEX_BAD)
             parse_fail(&p, t.at, l.fault);
         else
             sql_grammar(parser, token, t, &p);
