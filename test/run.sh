@@ -232,6 +232,8 @@ suite model-rocks $([ "$nightly" ] && echo 1800 || echo 90) "$BUILD/test/model" 
 suite model-clock $([ "$nightly" ] && echo 900 || echo 60) "$BUILD/test/model" --engine rocks --clock --ops $((ops / 4)) ${nightly:+--no-sync}
 suite model-indexes $([ "$nightly" ] && echo 600 || echo 60) "$BUILD/test/model" --engine mem --indexes --layouts --ops $ops
 suite model-indexes-rocks $([ "$nightly" ] && echo 2400 || echo 90) "$BUILD/test/model" --engine rocks --no-sync --indexes --layouts --clock --ops $((ops / 4))
+suite model-sql $([ "$nightly" ] && echo 900 || echo 60) "$BUILD/test/model" --engine mem --sql 100 --layouts --indexes --ops $ops
+suite model-sql-rocks $([ "$nightly" ] && echo 900 || echo 60) "$BUILD/test/model" --engine rocks --no-sync --sql 100 --ops $((ops / 4))
 suite model-txns $([ "$nightly" ] && echo 600 || echo 60) "$BUILD/test/model" --engine mem --txns --layouts --ops $ops
 suite model-txns-rocks $([ "$nightly" ] && echo 2400 || echo 90) "$BUILD/test/model" --engine rocks --no-sync --txns --indexes --layouts --clock --ops $((ops / 4))
 suite linear $([ "$nightly" ] && echo 1200 || echo 150) test/linear/run.sh

@@ -31,6 +31,7 @@ struct conf {
     bool clock;
     bool indexes;
     bool txns;
+    int sql;
     bool no_sync;
     int threads;
     bool show_mix;
@@ -59,6 +60,7 @@ static struct run_conf run_conf_of(const struct conf *conf, uint64_t seed)
                              .clock = conf->clock,
                              .indexes = conf->indexes,
                              .txns = conf->txns,
+                             .sql = conf->sql,
                              .tight = (seed & 2) != 0};
 }
 
@@ -170,6 +172,7 @@ static void report(struct round *r, const char *text)
 
 static void mix_join(const struct conf *conf, const struct run_mix *mix)
 {
+    conf->mix->by_sql += mix->by_sql;
     for (int op = 0; op < WR_OP_COUNT; op++)
         for (size_t code = 0; code < PORT_COUNT(mix->count[0]); code++)
             conf->mix->count[op][code] += mix->count[op][code];
@@ -197,7 +200,7 @@ static bool round_step(struct round *r, FILE *text)
 
     generator_next(&r->gen, &r->arena, req);
     r->requests[r->count++] = req;
-    if (!run_request(&r->run, req, text))
+    if (!run_exchange(&r->run, req, text))
         return false;
     if (rng_below(&r->gen.rng, r->conf->clock ? REOPEN_OPS / 10 : REOPEN_OPS) == 0) {
         if (!run_reopen(&r->run)) {
@@ -264,7 +267,7 @@ static void *work(void *arg)
     for (uint64_t i = 0; i < w->ops && !w->failed; i++) {
         arena_init(&a, NULL, 0);
         generator_next(&w->gen, &a, &req);
-        w->failed = !run_request(&w->run, &req, out);
+        w->failed = !run_exchange(&w->run, &req, out);
         arena_release(&a);
     }
     fclose(out);
@@ -279,7 +282,7 @@ static void make_tables(struct round *r, struct worker *workers, int count)
         struct wr_reply ignored, ok = {.op = WR_OP_CREATE_TABLE};
 
         generator_create(&r->gen, &r->arena, i, &req);
-        if (!run_request(&r->run, &req, stdout))
+        if (!run_exchange(&r->run, &req, stdout))
             exit(1);
         for (int k = 0; k < count; k++)
             oracle_answer(workers[k].run.o, &req, &ok, r->start_ms, &r->arena, &ignored);
@@ -328,11 +331,12 @@ static uint64_t round_threads(const struct conf *conf, uint64_t seed, uint64_t o
 static void usage(void)
 {
     fputs("model [--engine mem|rocks|rados] [--seed S] [--ops N] [--wide] [--layouts] [--indexes] "
-          "[--txns] "
+          "[--txns] [--sql PERCENT] "
           "[--no-sync] "
           "[--threads N]\n"
           "      [--clock] sets the wall clock forth and back by up to 50 minutes, also over a "
           "reopening\n"
+          "      [--sql]   says so many of a hundred requests in SQL, where it can\n"
           "      [--mix]   shows how often which answer came\n",
           stderr);
     exit(2);
@@ -383,6 +387,8 @@ static struct conf parse(int argc, char **argv)
             conf.seed = strtoull(value, NULL, 10);
         else if (!strcmp(name, "--ops"))
             conf.ops = strtoull(value, NULL, 10);
+        else if (!strcmp(name, "--sql"))
+            conf.sql = atoi(value);
         else if (!strcmp(name, "--threads"))
             conf.threads = atoi(value);
         else
@@ -390,7 +396,8 @@ static struct conf parse(int argc, char **argv)
         i++;
     }
     if (conf.threads < 0 || conf.threads > 20 ||
-        (conf.threads && (conf.clock || conf.indexes || conf.txns)))
+        (conf.threads && (conf.clock || conf.indexes || conf.txns || conf.sql)) ||
+        (conf.sql && conf.txns)) /* what is locked is waited for by SQL */
         usage();
     return conf;
 }
@@ -416,6 +423,8 @@ int main(int argc, char **argv)
     spent_ms = run_now_ms() - start_ms;
     if (conf.show_mix)
         mix_show(&mix);
+    if (conf.sql)
+        printf("%" PRIu64 " requests by SQL\n", mix.by_sql);
     printf("%" PRIu64 " operations in %.1f s, %.0f a second\n", passed, (double)spent_ms / 1000,
            (double)passed * 1000 / (double)(spent_ms > 0 ? spent_ms : 1));
     printf("model-%s: %" PRIu64 " passed, %d failed, 0 skipped\n", conf.engine, passed, failed);

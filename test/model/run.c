@@ -89,7 +89,18 @@ static bool open_db(struct run *r)
                            .setting_count = settings(&r->conf, list),
                            .log = quiet};
 
-    return wr_open(&o, &r->db, r->why, sizeof(r->why)) == WR_OK;
+    if (wr_open(&o, &r->db, r->why, sizeof(r->why)) != WR_OK)
+        return false;
+    if (r->conf.sql)
+        r->sql = by_sql_open(r->db, "model");
+    return true;
+}
+
+static void close_db(struct run *r)
+{
+    by_sql_close(r->sql);
+    r->sql = NULL;
+    wr_close(r->db);
 }
 
 /* A table as clients cannot make it, of another instance: from then on keys of as many columns are
@@ -167,7 +178,7 @@ void run_close(struct run *r)
     if (r->shared)
         return;
     model_clock_true();
-    wr_close(r->db);
+    close_db(r);
     for (size_t i = 0; r->txn_ids && i < STARTS_MAX; i++)
         mem_free(r->txn_ids[i]);
     mem_free(r->txn_ids);
@@ -230,7 +241,7 @@ bool run_reopen(struct run *r)
     if (!r->dir[0])
         return true;
     await_indexes(r); /* what is left by then is found ten seconds later */
-    wr_close(r->db);
+    close_db(r);
     if (!on_pool(&r->conf)) /* there they are in no server's memory */
         oracle_txns_end(r->o, NULL);
     if (r->conf.clock)
@@ -350,6 +361,45 @@ static void keep_true_id(struct run *r, const struct wr_reply *reply)
     }
 }
 
+/* ---- by SQL ---- */
+
+static bool goes_by_sql(const struct run *r)
+{
+    return r->sql && (r->passed * 2654435761u >> 16) % 100 < (uint64_t)r->conf.sql;
+}
+
+/* As wr_exec(); where SQL gives other rows, `why` says so. */
+static struct wr_reply *say(struct run *r, const struct wr_request *req)
+{
+    uint64_t before = by_sql_count(r->sql);
+    struct by_sql_answer a;
+    struct ctx c;
+
+    ctx_init(&c, NULL, NULL, NULL, 0);
+    a = by_sql_exec(r->sql, &c, req);
+    r->mix.by_sql += by_sql_count(r->sql) - before;
+    if (a.fault)
+        snprintf(r->why, sizeof(r->why), "%s", a.fault);
+    ctx_release(&c);
+    if (a.owned)
+        return a.owned;
+    r->sql_said = a.reply;
+    return &r->sql_said;
+}
+
+static struct wr_reply *execute_once(struct run *r, const struct wr_request *req)
+{
+    if (req->op == WR_OP_CREATE_TABLE)
+        return db_exec_internal(r->db, req);
+    return goes_by_sql(r) ? say(r, req) : wr_exec(r->db, req);
+}
+
+static void reply_free(struct run *r, struct wr_reply *reply)
+{
+    if (reply != &r->sql_said)
+        wr_reply_free(reply);
+}
+
 /* Who reads an index that is being built waits for its end, and, where a global one follows, until
  * it has. A local one is never behind. */
 static struct wr_reply *execute(struct run *r, const struct wr_request *asked)
@@ -360,11 +410,11 @@ static struct wr_reply *execute(struct run *r, const struct wr_request *asked)
 
     if (reads_late(r, req))
         await_indexes(r);
-    reply = req->op == WR_OP_CREATE_TABLE ? db_exec_internal(r->db, req) : wr_exec(r->db, req);
+    reply = execute_once(r, req);
     while (is_unfinished(reply)) {
-        wr_reply_free(reply);
+        reply_free(r, reply);
         usleep(1000);
-        reply = req->op == WR_OP_CREATE_TABLE ? db_exec_internal(r->db, req) : wr_exec(r->db, req);
+        reply = execute_once(r, req);
     }
     return reply;
 }
@@ -377,7 +427,12 @@ static bool exchange(struct run *r, const struct wr_request *req, struct arena *
     int64_t now_ms = run_now_ms();
     bool same;
 
+    r->why[0] = 0;
     *reply = execute(r, req);
+    if (r->why[0]) { /* both ways gave an answer, and not the same */
+        report_difference(r, report, req, *reply, *reply);
+        return false;
+    }
     if (req->op == WR_OP_START_LOCAL_TRANSACTION && !(*reply)->code)
         keep_true_id(r, *reply);
     oracle_answer(r->o, req, *reply, now_ms, a, &expected);
@@ -421,7 +476,7 @@ static bool probe_row(struct run *r, struct oracle_table *t, struct oracle_row *
     good = exchange(r, &req, &a, &reply, report);
     if (good && !oracle_learn(r->o, row, &reply->row.row, times[0], times[1]))
         good = fail_probe(r, report, r->o->complaint, &reply->row.row);
-    wr_reply_free(reply);
+    reply_free(r, reply);
     arena_release(&a);
     return good;
 }
@@ -459,7 +514,7 @@ static bool probe_key(struct run *r, struct oracle_table *t, struct oracle_row *
         struct wr_reply *last = reply;
 
         reply = execute(r, &req);
-        wr_reply_free(last);
+        reply_free(r, last);
         if (reply->code)
             break;
         for (size_t i = 0; i < reply->range.row_count && !found; i++)
@@ -470,7 +525,7 @@ static bool probe_key(struct run *r, struct oracle_table *t, struct oracle_row *
         more = reply->range.next.count > 0;
         g->start = reply->range.next;
     }
-    wr_reply_free(reply);
+    reply_free(r, reply);
     if (!found)
         return fail_probe(r, report, "a row with a generated key is not to be found",
                           &(struct wr_row){0});
@@ -563,7 +618,7 @@ static void bound_stamps(const struct run *r, int64_t times[2])
         times[1] = r->latest_ms + 60000;
 }
 
-bool run_request(struct run *r, const struct wr_request *req, FILE *report)
+bool run_exchange(struct run *r, const struct wr_request *req, FILE *report)
 {
     int64_t times[2] = {0, 0};
     struct wr_request laid_out;
@@ -584,7 +639,7 @@ bool run_request(struct run *r, const struct wr_request *req, FILE *report)
     arena_init(&a, NULL, 0);
     good = exchange(r, req, &a, &reply, report);
     mix_add(&r->mix, reply);
-    wr_reply_free(reply);
+    reply_free(r, reply);
     arena_release(&a);
     times[1] = run_now_ms();
     if (r->conf.clock)
@@ -622,13 +677,13 @@ static bool check_table(struct run *r, struct oracle_table *t, FILE *report)
 
         arena_init(&a, NULL, 0);
         good = exchange(r, &req, &a, &reply, report);
-        wr_reply_free(last);
+        reply_free(r, last);
         more = good && reply->range.next.count > 0;
         if (more)
             g->start = reply->range.next;
         arena_release(&a);
     }
-    wr_reply_free(reply);
+    reply_free(r, reply);
     return good;
 }
 

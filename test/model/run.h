@@ -2,6 +2,7 @@
 #ifndef MODEL_RUN_H
 #define MODEL_RUN_H
 
+#include "by_sql.h"
 #include "oracle.h"
 
 #include <stdio.h>
@@ -9,6 +10,7 @@
 /* How often which code came, by operation: row results of batches count under the batch. */
 struct run_mix {
     uint64_t count[WR_OP_COUNT][40];
+    uint64_t by_sql; /* requests that SQL said, or said too */
 };
 
 struct run_conf {
@@ -19,6 +21,7 @@ struct run_conf {
     bool layouts; /* tables have key layouts, and are rekeyed all the time */
     bool indexes; /* tables have indexes, which come and go */
     bool txns;    /* local transactions */
+    int sql;      /* so many of a hundred requests go by SQL, where it can say them */
     bool tight;   /* small limits, so that requests reach them */
 };
 
@@ -28,7 +31,9 @@ struct run {
     struct limits limits;
     char dir[256]; /* of all engines but mem; "" there */
     struct wr_db *db;
-    bool shared; /* db belongs to another run */
+    bool shared;              /* db belongs to another run */
+    struct by_sql *sql;       /* NULL: nothing goes by it */
+    struct wr_reply sql_said; /* the answer of a write by SQL alone */
     struct oracle *o;
     char **txn_ids;    /* of transactions, by the number of their start; NULL: none */
     int64_t latest_ms; /* with `clock`: the latest that it ever said */
@@ -48,7 +53,7 @@ bool run_reopen(struct run *r);
 
 /* Sends the request, compares the answer, looks at what the answer left open. False at a
  * difference; then the request, both answers and `why` go to `report` unless that is NULL. */
-bool run_request(struct run *r, const struct wr_request *req, FILE *report);
+bool run_exchange(struct run *r, const struct wr_request *req, FILE *report);
 
 /* Reads every table from end to end. Only sound when no other thread writes. */
 bool run_check_all(struct run *r, FILE *report);

@@ -15,7 +15,7 @@ static bool fails(const struct run_conf *conf, const struct wr_request **request
 
     run_open(&r, conf);
     while (i < count && same)
-        same = run_request(&r, requests[i++], NULL);
+        same = run_exchange(&r, requests[i++], NULL);
     if (same)
         same = run_check_all(&r, NULL);
     run_close(&r);

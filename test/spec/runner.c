@@ -96,11 +96,6 @@ void script_set(struct script *s, bytes name, const struct wr_value *v)
     s->variables[s->variable_count++].value = *v;
 }
 
-void answer_release(struct answer *a)
-{
-    wr_reply_free(a->owned);
-}
-
 static int64_t wall_ms(void)
 {
     struct timespec t;

@@ -87,7 +87,10 @@ struct answer {
     struct wr_reply *owned; /* to be freed */
 };
 
-void answer_release(struct answer *a);
+static inline void answer_release(struct answer *a)
+{
+    wr_reply_free(a->owned);
+}
 
 /* The answer in the language of the scripts. `expected` decides between forms: "ok" for a success
  * of which nothing more is asked. */

@@ -248,6 +248,44 @@ check "no user any more" mine 'drop user app1'
 check "stays out" fails 'ERROR 1045' user app1 pw2 'select 1'
 check "the file is as it was" diff "$work/g/credentials" <(printf 'inst key1 secret1\ninst reader secret2 ro:orders\ninst other secret3 rw:cards*\n')
 port=$first_port
+# A transaction that is open when its client or the server dies: nobody ever sees it, and its rows are free.
+export WIDEROW_ACCESS_KEY_ID=key1 WIDEROW_ACCESS_KEY_SECRET=secret1
+check "a server whose clients die" serve k --sql 127.0.0.1:0 --admin off
+port=$(sed -n 's/^sql=.*://p' "$work/k.port")
+check "a table with transactions there" mine "create table bank (who varchar, n bigint, v bigint, primary key (who, n), index by_v (v)) with (transactions = 'true'); insert into bank (who, n, v) values ('a', 1, 7), ('a', 2, 7)"
+mkfifo "$work/open"
+sleep 600 <>"$work/open" & sleepers=($!)
+began() { grep -q "^$1$" "$work/began"; } # VALUE: it reads its own writes
+begin() { # VALUE: by a client of its own, client_pid
+    timeout 300 mariadb --no-defaults -h 127.0.0.1 -P "$port" -ukey1 -psecret1 --batch -N -n inst <"$work/open" >"$work/began" 2>&1 & client_pid=$!
+    echo "begin; update bank set v = $1 where who = 'a' and n = 1; upsert into bank (who, n, v) values ('a', 3, $1); delete from bank where who = 'a' and n = 2; select v from bank where who = 'a' and n = 3;" >"$work/open"
+    eventually began "$1"
+}
+rows() { mine "select n, v from bank where who = 'a'" -N; }
+check "a transaction is open" begin 8
+check "nobody sees it" says '1,7|2,7|' rows
+check "and its rows are locked" fails 'ERROR (1205|3024)' mine "update /*+ _l_operation_timeout_(300) */ bank set v = 9 where who = 'a' and n = 1" --comments
+die() { kill -KILL $(pgrep -P "$client_pid") "$client_pid" 2>/dev/null; wait "$client_pid" 2>/dev/null; true; }
+die
+check "its client is killed: nothing is left of it" says '1,7|2,7|' rows
+check "and its rows are free" mine "update bank set v = v + 10 where who = 'a' and n = 1"
+check "another one is open" begin 8
+kill -KILL "${pids[k]}"
+wait "${pids[k]}" 2>/dev/null
+die
+check "the server is killed and starts" serve k --sql 127.0.0.1:0 --admin off
+port=$(sed -n 's/^sql=.*://p' "$work/k.port")
+check "nothing is left of it, but what was committed" says '1,17|2,7|' rows
+check "nor in the index" says '7|17|' mine 'select v from bank where v > 0' -N
+check "rows are free at once" mine "begin; update /*+ _l_operation_timeout_(1000) */ bank set v = v + 1 where who = 'a' and n = 1; commit" --comments
+check "and are written" says '1,18|2,7|' rows
+kill "${sleepers[@]}" 2>/dev/null; wait "${sleepers[@]}" 2>/dev/null
+# Clients that send much and end nothing.
+check "a small server" serve h --engine mem --memory 64M --sql 127.0.0.1:0 --admin off
+port=$(sed -n 's/^sql=.*://p' "$work/h.port")
+[ -n "${SAN:-}" ] || check "what clients have sent is bounded" env SERVER_PID="${pids[h]}" PORT="$port" WIDEROW_ENDPOINT=- test/sql/python/run.sh hungry
+unset WIDEROW_ACCESS_KEY_ID WIDEROW_ACCESS_KEY_SECRET
+port=$first_port
 for example in examples/key-design/*.sql; do
     example=$(basename "$example" .sql)
     check "the example $example" diff <(timeout 60 examples/key-design/run.sh "$example" 2>&1) "examples/key-design/expected/$example.txt"
