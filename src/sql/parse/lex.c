@@ -167,21 +167,35 @@ static int escape_of(int c)
     }
 }
 
+/* How long it is with its quotes; 0: it has no end. */
+static size_t quoted_length(const struct lexer *l, bool escapes)
+{
+    int quote = peek(l, 0);
+
+    for (size_t i = 1; peek(l, i) >= 0; i++) {
+        int c = peek(l, i);
+
+        if (c == quote && peek(l, i + 1) != quote)
+            return i + 1;
+        if (c == quote || (c == '\\' && escapes && peek(l, i + 1) >= 0))
+            i++;
+    }
+    return 0;
+}
+
 /* A text or a name between two quotes, which may stand doubled in it. */
 static int quoted_take(struct lexer *l, int token, bool escapes, struct token *out)
 {
     int quote = peek(l, 0);
-    size_t start = l->at, n = 0;
-    uint8_t *to = arena_alloc(l->arena, l->sql.len - l->at);
+    size_t length = quoted_length(l, escapes), end = l->at + length - 1, n = 0;
+    uint8_t *to;
 
-    for (l->at++; peek(l, 0) >= 0; l->at++) {
+    if (!length)
+        return bad(l, l->at, "the quote has no end");
+    to = arena_alloc(l->arena, length);
+    for (l->at++; l->at < end; l->at++) {
         int c = peek(l, 0);
 
-        if (c == quote && peek(l, 1) != quote) {
-            l->at++;
-            out->text = bytes_of(to, n);
-            return token;
-        }
         if (c == quote) {
             l->at++;
         } else if (c == '\\' && escapes && peek(l, 1) >= 0) {
@@ -193,7 +207,9 @@ static int quoted_take(struct lexer *l, int token, bool escapes, struct token *o
         }
         to[n++] = (uint8_t)c;
     }
-    return bad(l, start, "the quote has no end");
+    l->at++;
+    out->text = bytes_of(to, n);
+    return token;
 }
 
 static int nibble(int c)
@@ -205,9 +221,12 @@ static int nibble(int c)
 static int blob_take(struct lexer *l, struct token *out)
 {
     size_t start = l->at, n = 0;
-    uint8_t *to = arena_alloc(l->arena, (l->sql.len - l->at) / 2);
+    uint8_t *to;
 
-    for (l->at += 2; nibble(peek(l, 0)) >= 0 && nibble(peek(l, 1)) >= 0; l->at += 2)
+    while (nibble(peek(l, 2 + 2 * n)) >= 0 && nibble(peek(l, 3 + 2 * n)) >= 0)
+        n++;
+    to = arena_alloc(l->arena, n);
+    for (l->at += 2, n = 0; nibble(peek(l, 0)) >= 0 && nibble(peek(l, 1)) >= 0; l->at += 2)
         to[n++] = (uint8_t)(nibble(peek(l, 0)) << 4 | nibble(peek(l, 1)));
     if (peek(l, 0) != '\'')
         return bad(l, start, "x'...' holds pairs of hexadecimal digits");

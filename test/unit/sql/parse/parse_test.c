@@ -1,5 +1,7 @@
 #include "sql/parse/parse.h"
 
+#include "base/buf.h"
+
 #include "sql/parse/lex.h"
 
 #include <setjmp.h>
@@ -338,6 +340,27 @@ static void test_reserved(void **state)
     assert_false(lex_is_reserved(BYTES_LIT("")));
 }
 
+/* A statement takes some times its own bytes, however many texts are in it. */
+static void test_memory(void **state)
+{
+    struct parse_fault fault;
+    struct statement *tree;
+    struct arena text, a;
+    struct buf sql;
+
+    (void)state;
+    arena_init(&text, NULL, 0);
+    arena_init(&a, NULL, 0);
+    buf_init(&sql, &text, 1 << 20);
+    buf_put_bytes(&sql, BYTES_LIT("upsert into t (k, b) values "));
+    for (int i = 0; i < 2000; i++)
+        buf_put_bytes(&sql, arena_printf(&text, "%s('%0200d', x'00ff')", i ? ", " : "", i));
+    assert_int_equal(parse_statement(&a, buf_bytes(&sql), &tree, &fault), 0);
+    assert_true(a.used < 20 * sql.len);
+    arena_release(&a);
+    arena_release(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -348,6 +371,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_faults, begin, end),
         cmocka_unit_test_setup_teardown(test_depth, begin, end),
         cmocka_unit_test(test_reserved),
+        cmocka_unit_test(test_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
