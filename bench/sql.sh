@@ -6,7 +6,8 @@
 #   RECORDS=1000000 SECONDS_EACH=10 ROUNDS=3 CONNECTIONS=16 MEMORY_MIB=1024 WORK=.
 #
 # A line for each: point SELECT and UPSERT of a row, prepared, in statements a second; all rows streamed, in rows a second; COUNT(*)
-# and SUM of a column over the table, in rows a second. Rounds measure one after the other; the median of a round's ratios counts.
+# and SUM of a column over the table, in rows a second, and both again (count100, sum100) over as many rows of 100 bytes, whose column
+# is a number. Rounds measure one after the other; the median of a round's ratios counts.
 # What does not run is stopped meanwhile. PostgreSQL reads with one process (max_parallel_workers_per_gather=0).
 set -u
 cd "$(dirname "$0")/.."
@@ -59,6 +60,12 @@ mysql_() { # SERVER STATEMENT: rows as they come
     mariadb --no-defaults -h 127.0.0.1 -P "${port[$1]}" -u $user --password="$password" --quick --batch -N bench -e "$2"
 }
 
+mysql_script() { # SERVER: what comes in
+    local user=bench password=
+    [ "$1" != widerow ] || password=$WIDEROW_ACCESS_KEY_SECRET
+    mariadb --no-defaults -h 127.0.0.1 -P "${port[$1]}" -u $user --password="$password" bench
+}
+
 for s in widerow innodb; do BENCH_SQL=$s "$BUILD/bench/mariadb" "${port[$s]}" load "$RECORDS" || exit 1; done
 mysql_ innodb 'select * from bench' >"$work/rows"
 {
@@ -69,6 +76,20 @@ mysql_ innodb 'select * from bench' >"$work/rows"
     echo 'VACUUM ANALYZE;'
 } | psql_ || exit 1
 letters=$(head -1 "$work/rows" | cut -f2)
+# Rows of 100 bytes: a key of 24, a number, 68 letters.
+small_rows() { awk -v records="$RECORDS" -v letters="${letters:0:68}" 'BEGIN { for (n = 0; n < records; n++) printf "user%020d\t%d\t%s\n", n, n % 1000, letters }'; }
+small_inserts() { awk -F'\t' '{ printf "%s('"'%s',%s,'%s'"')", NR % 1000 == 1 ? "INSERT INTO small (id, n, pad) VALUES " : ",", $1, $2, $3; if (NR % 1000 == 0) print ";" } END { if (NR % 1000) print ";" }'; }
+{
+    echo 'CREATE TABLE small (id text COLLATE "C" PRIMARY KEY, n bigint, pad text);'
+    echo 'COPY small FROM STDIN;'
+    small_rows
+    echo '\.'
+    echo 'VACUUM ANALYZE small;'
+} | psql_ || exit 1
+for s in widerow innodb; do
+    mysql_ "$s" 'CREATE TABLE small (id VARCHAR(64), n BIGINT, pad VARCHAR(100), PRIMARY KEY (id))' || exit 1
+    small_rows | small_inserts | mysql_script "$s" || exit 1
+done
 rm "$work/rows"
 # The servers compute with what stands in the columns: SUM takes their length.
 sum='select sum(length(field0)) from bench'
@@ -94,15 +115,19 @@ measure() { # SERVER WHAT
     postgres-rows) rows_per_second psql_ -v FETCH_COUNT=5000 -c 'select * from bench' ;;
     postgres-count) rows_per_second psql_ -c 'select count(*) from bench' ;;
     postgres-sum) rows_per_second psql_ -c "$sum" ;;
+    postgres-count100) rows_per_second psql_ -c 'select count(*) from small' ;;
+    postgres-sum100) rows_per_second psql_ -c 'select sum(n) from small' ;;
     *-rows) rows_per_second mysql_ "$1" 'select * from bench' ;;
     *-count) rows_per_second mysql_ "$1" 'select count(*) from bench' ;;
     *-sum) rows_per_second mysql_ "$1" "$sum" ;;
+    *-count100) rows_per_second mysql_ "$1" 'select count(*) from small' ;;
+    *-sum100) rows_per_second mysql_ "$1" 'select sum(n) from small' ;;
     esac
 }
 median() { sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
 
 printf '%-8s %10s %10s %10s   %s\n' '' widerow postgres innodb 'of PostgreSQL, of InnoDB'
-for what in read write rows count sum; do
+for what in read write rows count sum count100 sum100; do
     for ((round = 0; round < ROUNDS; round++)); do
         for s in widerow postgres innodb; do
             signal STOP

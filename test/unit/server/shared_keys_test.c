@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 #include "server/key_file.h"
+#include "server/sql_users.h"
 #include "table/catalog/text.h"
 #include "table/core/catalog_key.h"
 #include "table/core/db.h"
@@ -372,6 +373,33 @@ static void test_large_file(void **state)
     mem_free(text);
 }
 
+/* Over a pool users are the operator's: SQL's statements are refused by name, and change nothing.
+ */
+static void test_users_of_sql(void **state)
+{
+    struct bed *b = *state;
+    struct user_change u = {.action = USER_CREATE,
+                            .user = BYTES_LIT("app1"),
+                            .password = BYTES_LIT("secret-of-app1"),
+                            .instance = BYTES_LIT("main")};
+    struct stat before, after;
+    struct ctx c;
+
+    assert_int_equal(start(b, "root", "secret-of-root"), 0);
+    assert_int_equal(stat(b->file, &before), 0);
+    for (int action = USER_CREATE; action <= USER_DROP_DATABASE; action++) {
+        u.action = (enum user_action)action;
+        ctx_init(&c, &b->clock, NULL, NULL, 0);
+        assert_int_equal(sql_user_change(b->store, BYTES_LIT("root"), &c, &u), E_UNSUPPORTED);
+        assert_non_null(strstr(c.text, "On a pool all servers share the access keys"));
+        ctx_release(&c);
+    }
+    assert_int_equal(stat(b->file, &after), 0);
+    assert_int_equal(after.st_ino, before.st_ino);
+    assert_int_equal(after.st_size, before.st_size);
+    assert_null(credential_find(b->store, BYTES_LIT("app1")));
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -386,6 +414,7 @@ int main(void)
         TEST(test_text_of_another_form),
         TEST(test_odd_file),
         TEST(test_large_file),
+        TEST(test_users_of_sql),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
