@@ -297,7 +297,7 @@ install: all
 	install -Dm 644 $(BUILD)/completion/widerow.bash $(DESTDIR)$(prefix)/share/bash-completion/completions/widerow
 	install -Dm 644 -t $(DESTDIR)$(prefix)/share/zsh/vendor-completions $(BUILD)/completion/_widerow
 	install -Dm 644 -t $(DESTDIR)$(prefix)/share/fish/vendor_completions.d $(BUILD)/completion/widerow.fish
-	install -m 644 include/widerow.h include/widerow_search.h $(DESTDIR)$(includedir)
+	install -m 644 include/widerow.h include/widerow_search.h include/widerow_load.h $(DESTDIR)$(includedir)
 	install -m 644 $(BUILD)/libwiderow.a $(DESTDIR)$(libdir)
 	install -m 755 $(BUILD)/libwiderow.so $(DESTDIR)$(libdir)/libwiderow.so.$(VERSION)
 	ln -sf libwiderow.so.$(VERSION) $(DESTDIR)$(libdir)/$(SONAME)

@@ -35,7 +35,7 @@ direction() {
     done <<'RULES'
 base:base/
 engine:base/|engine/
-table:base/|engine/engine\.h|search/|table/|widerow\.h|op\.def
+table:base/|engine/engine\.h|search/|table/|widerow(_load)?\.h|op\.def
 table/stats:base/|table/stats/|widerow\.h
 table/model:base/|engine/engine\.h|table/model/|widerow\.h|op\.def
 table/sync:base/|engine/engine\.h|table/sync/|widerow\.h
@@ -52,6 +52,7 @@ table/index:base/|table/(index|core|model|sync)/
 table/blob:base/|table/(blob|catalog|core|model|sync)/
 table/row:base/|engine/engine\.h|table/(row|txn|index|blob|catalog|core|model|stats|sync)/
 table/cell:base/|table/(cell|row|blob|catalog|core|model|sync)/
+table/load:base/|engine/(engine|sorter)\.h|table/(load|catalog|core|model|sync)/|widerow_load\.h
 table/maint:base/|table/(maint|index|row|blob|catalog|core|model|stats|sync)/|widerow\.h
 table/admin:base/|table/(admin|maint|catalog|core|model|stats|sync)/|widerow\.h
 search/segment:base/|search/(segment|field)/|widerow\.h
@@ -73,8 +74,8 @@ s3:base/|s3/
 advisor:base/|record/|advisor/|table/model/layout\.h|cli/console/progress\.h|widerow\.h
 bench:base/|wire/|client/|bench/|widerow\.h
 cli/console:base/|record/|cli/console/|widerow\.h
-cli/transfer:base/|wire/|client/|record/|parquet/|s3/|bench/|cli/(console|transfer)/|widerow\.h
-delayload:delayload/|widerow\.h
+cli/transfer:base/|wire/|client/|record/|parquet/|s3/|bench/|cli/(console|transfer)/|widerow(_load)?\.h
+delayload:delayload/|widerow(_load)?\.h
 cli:base/|wire/|client/|record/|parquet/|s3/|advisor/|bench/|cli/|widerow\.h|op\.def
 RULES
 }

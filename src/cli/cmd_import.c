@@ -73,6 +73,10 @@ static const struct option_row import_rows[] = {
     {"resume", NULL,
      "note in FILE.resume how far it is, and go on from there if an earlier run has been stopped",
      OPTION_FLAG, AT(resume), 0, 0},
+    {"embedded", NULL,
+     "with --dir: sort the rows, write table files of storage and take them over, all at once; for "
+     "a table without rows",
+     OPTION_FLAG, AT(embedded), 0, 0},
     {"acked", "FILE", "append the key of each acknowledged row to FILE", OPTION_TEXT, AT(acked), 0,
      0},
     {"retry", "SECONDS", "how long to try again when the server is busy or gone (default 30)",
@@ -162,6 +166,23 @@ static const char *key_words(struct ctx *c, const struct import *im)
     return o->key || !o->create ? o->key : import_source_key(c, &im->source);
 }
 
+static int check_embedded(struct ctx *c, const struct cli *cli, struct import *im)
+{
+    const struct import_options *o = im->options;
+
+    if (!o->embedded)
+        return 0;
+    if (!cli->where.dir || !im->client->target->db)
+        return fail(c, E_PARAMETER,
+                    "--embedded writes into a data folder that no server has open: give --dir DIR");
+    if (o->resume || o->acked || o->rate || o->shuffle)
+        return fail(c, E_PARAMETER,
+                    "--embedded loads all rows at once or none: --resume, --acked, --rate and "
+                    "--shuffle are for rows that are sent");
+    im->dir = cli->where.dir;
+    return 0;
+}
+
 static int import_steps(struct ctx *c, struct cli *cli, struct import *im)
 {
     const struct import_options *o = im->options;
@@ -172,6 +193,7 @@ static int import_steps(struct ctx *c, struct cli *cli, struct import *im)
         return fail(c, E_PARAMETER, "--layout is for a new table: give --create, too");
     if (o->dry_run && o->resume)
         return fail(c, E_PARAMETER, "--dry-run writes nothing, so there is nothing to --resume");
+    TRY(check_embedded(c, cli, im));
     TRY(rate_parse(c, o->rate, &im->rate));
     TRY(open_acked(c, im));
     TRY(open_source(c, im, path));
@@ -265,6 +287,11 @@ const struct command command_import = {
         "integers (with --columns NAME:string texts such as 2024-02-29 12:30:00.5), decimals and\n"
         "UUIDs strings, bytes that are no texts binaries. What `widerow export` wrote names its "
         "key.\n"
+        "\n"
+        "--embedded is the fast way into a data folder that no server has open: rows are sorted\n"
+        "beside it and become visible all at once, of lines with the same key the last one. A\n"
+        "table with rows, indexes, a stream, search indexes or transactions is refused, as is a\n"
+        "row that storage keeps in pieces. Killed, it leaves the table as it was, without rows.\n"
         "\n"
         "--rejects writes {\"line\":7,\"reason\":\"...\",\"record\":\"...\"} for each line that is "
         "left\n"

@@ -2,6 +2,7 @@
  * the very version of this program will do, since both read and write the same folders. */
 #include "delayload/delayload.h"
 #include "widerow.h"
+#include "widerow_load.h"
 
 #include <dlfcn.h>
 #include <stdatomic.h>
@@ -55,3 +56,13 @@ DELAYLOAD(ptrdiff_t, wr_cell_read,
 DELAYLOAD(int, wr_cell_reader_error, (struct wr_cell_reader * r, char *message, size_t size),
           (r, message, size))
 DELAYLOAD_VOID(wr_cell_reader_free, (struct wr_cell_reader * r), (r))
+DELAYLOAD(int, wr_load_open,
+          (struct wr_db * db, struct wr_bytes instance, struct wr_bytes table, const char *dir,
+           size_t memory_bytes, struct wr_load **out, char *message, size_t size),
+          (db, instance, table, dir, memory_bytes, out, message, size))
+DELAYLOAD(int, wr_load_put,
+          (struct wr_load * load, const struct wr_row *row, char *message, size_t size),
+          (load, row, message, size))
+DELAYLOAD(int, wr_load_finish, (struct wr_load * load, uint64_t *rows, char *message, size_t size),
+          (load, rows, message, size))
+DELAYLOAD_VOID(wr_load_free, (struct wr_load * load), (load))

@@ -132,10 +132,12 @@ static int by_key(const void *a, const void *b, void *arg)
 {
     const struct sorter_item *x = a, *y = b;
     const struct sorter *s = arg;
+    int r;
 
     if (x->head != y->head)
         return x->head < y->head ? -1 : 1;
-    return bytes_compare(pair_at(s->data + x->at).key, pair_at(s->data + y->at).key);
+    r = bytes_compare(pair_at(s->data + x->at).key, pair_at(s->data + y->at).key);
+    return r ? r : (x->at > y->at) - (x->at < y->at);
 }
 
 static void items_sort(struct sorter *s)
@@ -327,7 +329,9 @@ static int run_next(struct ctx *c, const struct sorter *s, struct sorter_run *r,
 
 static bool run_before(const struct sorter_run *a, const struct sorter_run *b)
 {
-    return bytes_compare(a->pair.key, b->pair.key) < 0;
+    int r = bytes_compare(a->pair.key, b->pair.key);
+
+    return r ? r < 0 : a < b; /* the older run first */
 }
 
 /* Puts the run at heap[at] where it belongs among those below. */

@@ -3,7 +3,7 @@
  * they are taken. The file has no name, so a crash leaves nothing of it, and each of its blocks has
  * a checksum.
  *
- * One thread at a time. Keys that are equal come out in any order. */
+ * One thread at a time. Pairs of equal keys come out in the order in which they were put. */
 #ifndef ENGINE_SORTER_H
 #define ENGINE_SORTER_H
 

@@ -16,6 +16,7 @@ check "what is installed" diff - <(grep -v widerowd-rados "$work/files") <<LIST
 ./opt/wr/bin/widerow
 ./opt/wr/bin/widerowd
 ./opt/wr/include/widerow.h
+./opt/wr/include/widerow_load.h
 ./opt/wr/include/widerow_search.h
 ./opt/wr/lib64/libwiderow.a
 ./opt/wr/lib64/libwiderow.so

@@ -12,7 +12,7 @@ struct import_options {
     struct s3_words s3;
     const char *table, *key, *columns, *layout, *input, *delimiter, *null, *acked, *rate, *rejects;
     uint64_t partitions, max_versions, workers, window, batch, max_errors, retry_s, seed;
-    bool shuffle, create, resume, dry_run, quiet;
+    bool shuffle, create, resume, dry_run, embedded, quiet;
 };
 
 struct import {
@@ -27,8 +27,9 @@ struct import {
     struct resume resume;
     struct rejects rejects;
     struct rate rate;
-    bytes layout; /* of the table, once it is prepared */
-    bool created; /* the table is of this import */
+    bytes layout;    /* of the table, once it is prepared */
+    bool created;    /* the table is of this import */
+    const char *dir; /* --embedded: the data folder */
 };
 
 #endif

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#define EMBEDDED_BYTES ((size_t)64 << 20) /* for sorting */
 #define BATCH_BYTES (4u << 20)
 #define BATCH_SPARE_BYTES (256u << 10) /* for what the limits do not count */
 
@@ -95,6 +96,33 @@ static uint64_t batch_rows(const struct import *im)
     return im->rate.per_s > 0 && im->rate.per_s < (double)batch ? (uint64_t)im->rate.per_s : batch;
 }
 
+/* ---- past the log */
+
+static int begin_embedded(struct ctx *c, struct import *im)
+{
+    struct target *t = im->client->target;
+    char message[512];
+    int code = wr_load_open(t->db, t->instance, bytes_str(im->options->table), im->dir,
+                            EMBEDDED_BYTES, &im->loader.load, message, sizeof(message));
+
+    return code ? fail(c, (enum err)code, "%s", message) : 0;
+}
+
+/* All rows, or none. */
+static int end_embedded(struct ctx *c, struct import *im)
+{
+    struct loader *l = &im->loader;
+    char message[512];
+    uint64_t rows;
+    int code = l->failure[0] ? 0 : wr_load_finish(l->load, &rows, message, sizeof(message));
+
+    if (!l->failure[0] && !code)
+        atomic_store(&im->progress.records, atomic_load(&l->loaded));
+    wr_load_free(l->load);
+    l->load = NULL;
+    return code ? fail(c, (enum err)code, "%s", message) : 0;
+}
+
 int import_load(struct ctx *c, struct import *im)
 {
     const struct import_options *o = im->options;
@@ -103,6 +131,8 @@ int import_load(struct ctx *c, struct import *im)
     uint64_t lines;
     int code;
 
+    if (o->embedded)
+        TRY(begin_embedded(c, im));
     shuffle_buffer_init(&im->shuffle, o->window, batch_rows(im), BATCH_BYTES - BATCH_SPARE_BYTES,
                         o->shuffle, seed);
     progress_start(&im->progress, c->clock, im->source.records.total_bytes, o->quiet);
@@ -115,7 +145,7 @@ int import_load(struct ctx *c, struct import *im)
     l->retry_ms = (int64_t)o->retry_s * 1000;
     l->errors_max = o->max_errors;
     atomic_store(&l->errors, im->resume.errors);
-    l->worker_count = o->workers;
+    l->worker_count = o->embedded ? 1 : o->workers;
     l->rejects = o->rejects ? &im->rejects : NULL;
     l->rate = &im->rate;
     rate_init(&im->rate, c->clock);
@@ -124,15 +154,18 @@ int import_load(struct ctx *c, struct import *im)
         lines = feed(c, im);
         shuffle_buffer_close(&im->shuffle);
         loader_finish(l);
+        if (o->embedded)
+            code = end_embedded(c, im);
         progress_end(&im->progress);
         say_result(im, lines);
-        code = end_notes(c, im);
+        code = code ? code : end_notes(c, im);
         if (!code && l->failure[0])
             code = fail(c, (enum err)l->failure_code, "%s", l->failure);
         else if (!code && atomic_load(&l->errors))
             code = fail(c, E_PARAMETER, "some lines were not loaded");
     } else {
         progress_end(&im->progress);
+        wr_load_free(l->load);
     }
     shuffle_buffer_release(&im->shuffle);
     rate_release(&im->rate);

@@ -283,6 +283,32 @@ static bool send_rows(struct worker *w, struct import_row **rows, size_t n)
     return !l->stopped;
 }
 
+/* Hands rows to the load, in the order in which they came. */
+static void load_rows(struct worker *w, struct import_row *const *rows, size_t n)
+{
+    struct loader *l = w->loader;
+    size_t size = 0;
+
+    worker_begin(w);
+    for (size_t i = 0; i < n && !l->stopped; i++) {
+        struct wr_row_change change;
+        char message[512];
+        int code;
+
+        make_change(w, rows[i], &change);
+        code = wr_load_put(l->load, &change.row, message, sizeof(message));
+        if (is_refusal(code))
+            reject_row(l, rows[i], message);
+        else if (code)
+            loader_give_up(l, code, message);
+        else
+            atomic_fetch_add(&l->loaded, 1);
+        size += rows[i]->source_bytes;
+    }
+    atomic_fetch_add(&l->progress->bytes, size);
+    ctx_release(&w->c);
+}
+
 static void *worker_run(void *arg)
 {
     struct loader *l = arg;
@@ -302,7 +328,10 @@ static void *worker_run(void *arg)
     ctx_release(&w.c);
     while ((n = shuffle_buffer_take(l->shuffle, rows)) > 0) {
         memcpy(sent, rows, sizeof(*rows) * n); /* send_rows() moves pointers about */
-        send_rows(&w, sent, n);
+        if (l->load)
+            load_rows(&w, rows, n);
+        else
+            send_rows(&w, sent, n);
         for (size_t i = 0; i < n; i++)
             mem_free(rows[i]);
     }

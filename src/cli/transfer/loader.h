@@ -5,7 +5,9 @@
  * written to the acknowledgement file. Rows that failed for a passing reason are sent again; so are
  * rows whose answer was lost, which is harmless because a put of the same row twice is one row. A
  * request that is refused as a whole is split in halves until the row that spoils it stands alone.
- */
+ *
+ * With `load` a single worker hands the rows to that instead (widerow_load.h); they count once it
+ * is finished, which is the caller's. */
 #ifndef CLI_TRANSFER_LOADER_H
 #define CLI_TRANSFER_LOADER_H
 
@@ -15,6 +17,7 @@
 #include "cli/transfer/rejects.h"
 #include "cli/transfer/shuffle_buffer.h"
 #include "client/client.h"
+#include "widerow_load.h"
 
 struct loader {
     /* Set by the caller, unchanged while workers run. */
@@ -30,10 +33,12 @@ struct loader {
     size_t worker_count;
     struct rejects *rejects; /* where they are told; NULL: on stderr */
     struct rate *rate;       /* or NULL */
+    struct wr_load *load;    /* or NULL */
 
     /* Shared. */
     atomic_bool unsure;   /* some rows were sent of which nobody knows whether they were stored */
     atomic_ullong errors; /* bad lines and refused rows so far */
+    atomic_ullong loaded; /* rows that `load` has taken */
     atomic_bool stopped;
     pthread_mutex_t mutex; /* over `failure` and the acknowledgement file */
     char failure[512];     /* why the load was given up; "": it was not */
