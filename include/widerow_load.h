@@ -19,8 +19,9 @@ struct wr_load;
  * not have what follows its changes: indexes, streams, search indexes, local transactions, periods
  * of a series, and no auto-increment column. WR_E_PARAMETER says which it has, WR_E_UNSUPPORTED
  * that this is no database for it. `spill_dir`: where sorted runs of rows go that memory does not
- * hold, without a name, so that nothing is left of them by a crash. `memory_bytes`: for sorting, from
- * 512 KiB to 1 GiB; rows may come to about 16 times its square in MiB. A failure's text goes to message. */
+ * hold, without a name, so that nothing is left of them by a crash. `memory_bytes`: for sorting,
+ * from 512 KiB to 1 GiB; rows may come to about 16 times its square in MiB. A failure's text goes
+ * to message. */
 WR_API int wr_load_open(struct wr_db *db, struct wr_bytes instance, struct wr_bytes table,
                         const char *spill_dir, size_t memory_bytes, struct wr_load **out,
                         char *message, size_t message_size);

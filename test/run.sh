@@ -249,6 +249,7 @@ once export 90 test/export/run.sh
 suite export-round $([ "$nightly" ] && echo 300 || echo 45) test/export/round.sh
 once import 90 test/import/run.sh
 once import-options 60 test/import/options.sh
+suite import-embedded $([ "$nightly" ] && echo 300 || echo 60) test/import/embedded.sh
 once import-parquet 90 test/import/parquet.sh
 suite s3 $([ "$nightly" ] && echo 900 || echo 150) test/s3/run.sh
 once cli 90 test/cli/run.sh

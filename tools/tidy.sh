@@ -35,7 +35,7 @@ direction() {
     done <<'RULES'
 base:base/
 engine:base/|engine/
-table:base/|engine/engine\.h|search/|table/|widerow(_load)?\.h|op\.def
+table:base/|engine/(engine|sorter)\.h|search/|table/|widerow(_load)?\.h|op\.def
 table/stats:base/|table/stats/|widerow\.h
 table/model:base/|engine/engine\.h|table/model/|widerow\.h|op\.def
 table/sync:base/|engine/engine\.h|table/sync/|widerow\.h
@@ -76,7 +76,7 @@ bench:base/|wire/|client/|bench/|widerow\.h
 cli/console:base/|record/|cli/console/|widerow\.h
 cli/transfer:base/|wire/|client/|record/|parquet/|s3/|bench/|cli/(console|transfer)/|widerow(_load)?\.h
 delayload:delayload/|widerow(_load)?\.h
-cli:base/|wire/|client/|record/|parquet/|s3/|advisor/|bench/|cli/|widerow\.h|op\.def
+cli:base/|wire/|client/|record/|parquet/|s3/|advisor/|bench/|cli/|widerow(_load)?\.h|op\.def
 RULES
 }
 direction | rule "includes against the direction base <- engine <- table <- wire, net <- sql <- server, client <- cli"

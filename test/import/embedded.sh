@@ -49,10 +49,11 @@ check "a table whose rows were removed" run create was --key user:string,at:inte
 run put was u1 1 name=x >/dev/null && run delete was u1 1 >/dev/null
 was() { load was --embedded --dir "$work/data" >"$work/was" 2>&1 && [ "$(rows_of was "$work/data")" = "$want" ] || [ "$(run count was)" = 0 ]; }
 check "takes them all or none" was
-run create streamed --key user:string,at:integer --stream 24 >"$work/said" 2>&1 || cat "$work/said"
+run create streamed --key user:string,at:integer >"$work/said"
+run stream on streamed >"$work/said" 2>&1 || cat "$work/said"
 check "a stream" refuses "Table streamed has a stream" import "$work/rows.csv" --table streamed --embedded --quiet
-run create indexed --key user:string,at:integer --define name:string >"$work/said" 2>&1 || cat "$work/said"
-run index create indexed by_name --key name >"$work/said" 2>&1 || cat "$work/said"
+run create indexed --key user:string,at:integer --columns name:string >"$work/said"
+run index create indexed by_name name >"$work/said" 2>&1 || cat "$work/said"
 check "indexes" refuses "Table indexed has secondary indexes" import "$work/rows.csv" --table indexed --columns name:string --embedded --quiet
 run create joined --key user:string,at:integer --transactions >"$work/said" 2>&1 || cat "$work/said"
 check "transactions" refuses "Table joined has local transactions" import "$work/rows.csv" --table joined --embedded --quiet
@@ -78,7 +79,9 @@ whole_ms=$((($(date +%s%N) - start) / 1000000))
 none=0 all=0
 for kill in $(seq $kills); do
     rm -rf "$work/killed"
-    load killed --embedded --dir "$work/killed" >/dev/null 2>&1 &
+    # Not by the function: the kill is for the command, not for a shell around it.
+    "$widerow" import "$work/rows.csv" --table killed --create --key user:string,at:integer \
+        --columns name:string,amount:double,flag:boolean --quiet --embedded --dir "$work/killed" >/dev/null 2>&1 &
     pid=$!
     sleep "$(awk -v ms=$((RANDOM % (whole_ms + 1))) 'BEGIN { print ms / 1000 }')"
     kill -9 $pid 2>/dev/null
@@ -92,6 +95,17 @@ for kill in $(seq $kills); do
     fi
     check "kill $kill: exactly the rows" test "$(rows_of killed "$work/killed")" = "$want"
 done
+# Around the step at which they become visible, and with storage that refuses it.
+rm -rf "$work/point"
+fails "." env WR_FAULT=bulk_before_ingest:crash:1 "$widerow" import "$work/rows.csv" --table point --create --key user:string,at:integer --embedded --quiet --dir "$work/point"
+check "killed in front of it: no row" test "$("$widerow" count point --dir "$work/point")" = 0
+check "storage that refuses" fails "A fault was asked for" env WR_FAULT=bulk_before_ingest:error:1 "$widerow" import "$work/rows.csv" --table point \
+    --columns name:string,amount:double,flag:boolean --embedded --quiet --dir "$work/point"
+check "no row" test "$("$widerow" count point --dir "$work/point")" = 0
+fails "." env WR_FAULT=bulk_after_ingest:crash:1 "$widerow" import "$work/rows.csv" --table point \
+    --columns name:string,amount:double,flag:boolean --embedded --quiet --dir "$work/point"
+check "killed behind it: all rows" test "$(rows_of point "$work/point")" = "$want"
+check "nothing else is left in the folder" test "$(find "$work/point" -name 'load.sort*' -o -path '*/bulk/*' | wc -l)" = 0
 echo "$kills kills: $none left no row, $all came when all were there"
 
 counts import-embedded

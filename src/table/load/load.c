@@ -105,7 +105,7 @@ static int open_table(struct ctx *c, struct wr_load *l, bytes instance, bytes ta
 {
     if (!engine_has_files(l->db->engine) || db_is_shared(l->db))
         return fail(c, E_UNSUPPORTED,
-                    "Rows are loaded past the log into a data folder of RocksDB alone.");
+                    "Rows are loaded past the log into a data folder, not into a pool or memory.");
     TRY(name_check_table(c, table));
     TRY(catalog_find_one(c, l->db->catalog, instance, table, &l->table));
     TRY(catalog_check_use(c, l->table, true));
@@ -137,8 +137,9 @@ int wr_load_open(struct wr_db *db, struct wr_bytes instance, struct wr_bytes tab
         wr_load_free(l);
         return code;
     }
-    l->sorter =
-        sorter_new(spill_dir, memory_bytes > MEMORY_BYTES_MIN ? memory_bytes : MEMORY_BYTES_MIN);
+    memory_bytes = memory_bytes < SORTER_BYTES_MIN ? SORTER_BYTES_MIN : memory_bytes;
+    memory_bytes = memory_bytes > SORTER_BYTES_MAX ? SORTER_BYTES_MAX : memory_bytes;
+    l->sorter = sorter_new(arena_printf(&l->c.arena, "%s/" SORT_FILE, spill_dir).ptr, memory_bytes);
     *out = l;
     return E_OK;
 }

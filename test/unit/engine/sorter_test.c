@@ -206,12 +206,47 @@ static void a_damaged_block(void **state)
     assert_int_equal(code, E_CORRUPT);
 }
 
+/* Pairs of one key come in the order in which they were put, in memory and out of several runs. */
+static void equal_keys(void **state)
+{
+    struct sorted *b = *state;
+    uint32_t next[10] = {0};
+
+    for (uint32_t i = 0; i < 6000; i++) {
+        struct arena a;
+
+        arena_init(&a, NULL, 0);
+        assert_int_equal(
+            sorter_put(&b->c, b->s, key_of(&a, i % 10), value_of(&a, 5 * (i / 10) + 1, 200)), E_OK);
+        arena_release(&a);
+    }
+    for (uint32_t i = 0; i < 6000; i++) {
+        bool ended, found = false;
+        struct kv pair;
+        struct arena a;
+        uint32_t n;
+
+        assert_int_equal(sorter_take(&b->c, b->s, &pair, &ended), E_OK);
+        assert_false(ended);
+        memcpy(&n, pair.value.ptr, 4);
+        arena_init(&a, NULL, 0);
+        for (uint32_t k = 0; k < 10 && !found; k++) {
+            found = bytes_equal(pair.key, key_of(&a, k));
+            if (found)
+                assert_int_equal(n, 5 * next[k]++ + 1);
+        }
+        assert_true(found);
+        arena_release(&a);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(of_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(in_memory, set_up, tear_down),
         cmocka_unit_test_setup_teardown(by_runs, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(equal_keys, set_up, tear_down),
         cmocka_unit_test_setup_teardown(of_large_values, set_up, tear_down),
         cmocka_unit_test_setup_teardown(more_than_can_be_merged, set_up, tear_down),
         cmocka_unit_test_setup_teardown(without_a_folder, set_up, tear_down),
