@@ -2,7 +2,7 @@
 # Loading and leaving, beside PostgreSQL: the campus sample's records, on disk before they are answered.
 #
 #   make RELEASE=1 all && BUILD=build-release bench/load.sh
-#   RECORDS=10000000 WORKERS=4 ROUNDS=1 MEMORY_MIB=1024 WORK=. PARTS="import export embedded shuffle"
+#   RECORDS=10000000 SHUFFLE_RECORDS=1000000 WORKERS=4 ROUNDS=1 MEMORY_MIB=1024 WORK=. PARTS="import export embedded shuffle"
 #
 #   import     `widerow import` over HTTP with WORKERS connections; COPY FROM, and INSERTs of 200 rows by as many sessions
 #   export     `widerow export` to Parquet over HTTP; COPY TO as CSV; the file's size beside that of the same rows as CSV, gzipped
@@ -13,7 +13,7 @@
 # is stopped meanwhile.
 set -u
 cd "$(dirname "$0")/.."
-: "${BUILD:=build-release}" "${RECORDS:=10000000}" "${WORKERS:=4}" "${ROUNDS:=1}" "${MEMORY_MIB:=1024}" "${WORK:=.}"
+: "${BUILD:=build-release}" "${RECORDS:=10000000}" "${SHUFFLE_RECORDS:=$((RECORDS < 1000000 ? RECORDS : 1000000))}" "${WORKERS:=4}" "${ROUNDS:=1}" "${MEMORY_MIB:=1024}" "${WORK:=.}"
 : "${PARTS:=import export embedded shuffle}"
 work=$(mktemp -d "$(cd "$WORK" && pwd)/bench-load.XXXXXX")
 widerow=$BUILD/widerow
@@ -70,7 +70,7 @@ median() { tr ' ' '\n' <<<"${results[$1]}" | grep . | sort -g | awk '{ v[NR] = $
 ratio() { printf '%-60s %.2fx (bar %s)\n' "$1" "$(awk -v a="$(median "$2")" -v b="$(median "$3")" 'BEGIN { print a / b }')" "$4"; } # TEXT NAME NAME BAR
 
 postgres_table() {
-    psql_ -c 'DROP TABLE IF EXISTS campus' -c 'CREATE TABLE campus (CardID bigint, SellerID text, DeviceID bigint, OrderNumber bigint, amount double precision,
+    psql_ -c 'SET client_min_messages = error' -c 'DROP TABLE IF EXISTS campus' -c 'CREATE TABLE campus (CardID bigint, SellerID text, DeviceID bigint, OrderNumber bigint, amount double precision,
         time text COLLATE "C", PRIMARY KEY (CardID, time, OrderNumber))' -c CHECKPOINT
 }
 postgres_copy() { psql_ -c 'COPY campus FROM STDIN CSV HEADER' <"$csv"; }
@@ -91,8 +91,10 @@ make_inserts() {
 import_table() { "$widerow" drop campus --quiet >/dev/null 2>&1; timed "$1" "$widerow" import "$csv" --table campus --create --key $key --workers "$WORKERS" --quiet; }
 
 start_widerow data
-if wants import || wants embedded; then ! wants import || make_inserts; fi
-for round in $(seq "$ROUNDS"); do
+! wants import || make_inserts
+rounds=$ROUNDS
+[ "$PARTS" != shuffle ] || rounds=0
+for round in $(seq "$rounds"); do
     alone postgres
     if wants import; then
         postgres_table
@@ -120,7 +122,10 @@ if wants export; then
 fi
 if wants shuffle; then
     alone
-    limits=(--set partition_write_cu_per_s_max=20000 --set partitions_max=64)
+    # As the server comes: 10,000 units a second a partition. Neither table is split while it is loaded.
+    limits=(--set enforce_throughput=partition --set partition_hot_s=86400 --set partitions_max=64)
+    head -n $((SHUFFLE_RECORDS + 1)) "$csv" >"$work/part.csv"
+    csv=$work/part.csv RECORDS=$SHUFFLE_RECORDS
     for how in in-order shuffled; do
         start_widerow "$how" "${limits[@]}"
         alone "$how"
