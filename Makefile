@@ -255,7 +255,7 @@ soak: deps-test
 
 # What is measured beside: ceilings, and a client of MariaDB; and what empties the page cache. One program a file. They
 # are built with RELEASE=1, since fault points are compiled in without it.
-BENCH := $(addprefix $(BUILD)/bench/,raw_rocks echo evict mariadb search search_live)
+BENCH := $(addprefix $(BUILD)/bench/,raw_rocks echo evict mariadb search search_live search_http)
 
 $(BUILD)/bench/raw_rocks: bench/raw_rocks.c $(BUILD)/obj/wire/sign.o $(LIB_O)
 $(BUILD)/bench/echo: bench/echo.c $(NET_O) $(call objs,base)
@@ -263,12 +263,14 @@ $(BUILD)/bench/evict: bench/evict.c
 $(BUILD)/bench/search: ALL_CPPFLAGS += -Itest/lucene
 $(BUILD)/bench/search: bench/search.c test/lucene/told.c $(LIB_O)
 $(BUILD)/bench/search_live: bench/search_live.c $(LIB_O)
+# As `widerow`, which loads the database and libcurl when they are needed.
+$(BUILD)/bench/search_http: bench/search_http.c $(foreach folder,client record cli/console,$(call objs,$(folder))) $(DELAYLOAD_O) $(WIRE_O) $(BUILD)/obj/parts.a $(BUILD)/$(SONAME)
 $(BUILD)/bench/mariadb: bench/peers/mariadb.c $(BUILD)/obj/bench/bench_zipf.o $(BUILD)/obj/base/rng.o
 $(BENCH):
 	@mkdir -p $(@D)
 	$(SAY) LD $@
-	$(Q)$(CC) -MMD -MP $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) $(if $(filter %/mariadb,$@),-I/usr/include/mariadb) -o $@ $(filter %.c %.o,$^) \
-		$(if $(filter %/mariadb,$@),-lmariadb -lm,$(LIBS_LIB) -lssl -ljemalloc)
+	$(Q)$(CC) -MMD -MP $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) $(if $(filter %/mariadb,$@),-I/usr/include/mariadb) -o $@ $(filter %.c %.o %.a,$^) \
+		$(if $(filter %/mariadb,$@),-lmariadb -lm,$(if $(filter %/search_http,$@),$(LIBS_RECORD) $(LIBS_WIRE) $(LIBS_PARTS) $(ALLOC),$(LIBS_LIB) -lssl -ljemalloc))
 
 # A peer that is missing costs its own lines of the table only, so what cannot be had does not stop the run.
 bench bench-quick bench-cold: deps

@@ -57,6 +57,7 @@ static struct segment *sample(void)
 
 static int make(void **state)
 {
+    struct view *none = view_empty();
     struct segment *s;
 
     (void)state;
@@ -64,7 +65,8 @@ static int make(void **state)
     assert_int_equal(search_schema_make(&c, &description, &schema), 0);
     cache = part_cache_new(1 << 20);
     s = sample();
-    whole = view_with(view_empty(), NULL, 0, s);
+    whole = view_with(none, NULL, 0, s);
+    view_release(none);
     segment_release(s);
     stored = stored_view(view_ref(whole), schema, cache);
     in_memory = whole->segments[0].segment;
