@@ -4,7 +4,8 @@
  *   search [DOCUMENTS [QUERIES [COMMAND]]]      500,000 and 200
  *
  * A document has a keyword of ten values, one of 1,000, two numbers, a date, a point, and twelve
- * words out of 20,000, common ones more often.
+ * words out of 20,000, common ones more often. At the end 64,000 documents are replaced, a thousand
+ * at a time.
  *
  * COMMAND is told all documents and queries (test/lucene/told.h) and measures the same:
  * `bench/search_lucene.sh`. Then each kind of query is measured by turns, five times, and the
@@ -23,6 +24,7 @@
 
 #define ROUNDS 5
 #define BATCH 1000
+#define UPDATE_BATCHES 64
 #define WORDS 12
 #define VOCABULARY 20000
 
@@ -409,6 +411,77 @@ static void measure_all(const struct view *v, int queries, int rounds)
     }
 }
 
+/* ---- updates ---- */
+
+/* Documents of a batch that were chosen by chance: their keys ascend, each once. */
+static size_t choose(size_t documents, size_t *out)
+{
+    size_t count = 0, step = documents / BATCH;
+
+    for (size_t i = 0; i < BATCH; i++)
+        out[count++] = i * step + (size_t)rng_below(&rng, step);
+    return count;
+}
+
+static struct view *merge_last(struct view *v, size_t count)
+{
+    const struct view_segment *from = v->segments + (v->count - count);
+    struct segment *merged = segment_merge(schema, from, count);
+    struct view *next = view_replace(v, from, count, merged);
+
+    segment_release(merged);
+    view_release(v);
+    return next;
+}
+
+/* As the server does: each batch is a segment, and gone from those before; eight of a size become
+ * one. */
+static struct view *update_batch(struct view *v, const struct document *list, size_t batch)
+{
+    bytes keys[BATCH];
+    struct segment *s = segment_build(schema, list, BATCH);
+    struct view *next;
+
+    for (size_t i = 0; i < BATCH; i++)
+        keys[i] = list[i].key;
+    next = view_with(v, keys, BATCH, s);
+    segment_release(s);
+    view_release(v);
+    for (; batch % 8 == 0; batch /= 8)
+        next = merge_last(next, 8);
+    return next;
+}
+
+static struct view *update(struct view *v, size_t documents, size_t batches)
+{
+    double spent = 0, peer = 0;
+
+    if (peer_in)
+        fprintf(peer_in, "U %zu\n", batches * BATCH);
+    for (size_t b = 1; b <= batches; b++) {
+        struct document list[BATCH];
+        size_t chosen[BATCH], count = choose(documents, chosen);
+        struct ctx c;
+        double from;
+
+        ctx_init(&c, &now, NULL, NULL, 0);
+        for (size_t i = 0; i < count; i++)
+            make(&c, chosen[i], &list[i]);
+        from = cpu_s();
+        v = update_batch(v, list, b);
+        spent += cpu_s() - from;
+        ctx_release(&c);
+    }
+    printf("updates: %.0f documents a processor second", (double)(batches * BATCH) / spent);
+    if (peer_in) {
+        fflush(peer_in);
+        if (fscanf(peer_out, "%lf", &peer) == 1)
+            printf(", the other %.0f: %.2fx", peer, (double)(batches * BATCH) / spent / peer);
+    }
+    putchar('\n');
+    return v;
+}
+
 int main(int argc, char **argv)
 {
     size_t documents = argc > 1 ? strtoul(argv[1], NULL, 10) / BATCH * BATCH : 500000;
@@ -439,6 +512,8 @@ int main(int argc, char **argv)
             printf("the other builds %.0f documents a processor second\n", rate);
     }
     measure_all(v, queries, peer_in ? ROUNDS : 1);
+    if (documents >= BATCH * UPDATE_BATCHES)
+        v = update(v, documents, UPDATE_BATCHES);
     view_release(v);
     ctx_release(&keep);
     return 0;

@@ -39,7 +39,7 @@ public final class Lucene {
         writer = new IndexWriter(directory, config);
     }
 
-    private void add(String line) throws IOException {
+    private Document document(String line) {
         String[] words = line.split(" ");
         Document d = new Document();
         d.add(new StringField("_key", words[1], Field.Store.NO));
@@ -48,7 +48,28 @@ public final class Lucene {
             int at = words[i].indexOf('=');
             addValue(d, words[i].substring(0, at), words[i].substring(at + 1));
         }
-        writer.addDocument(d);
+        return d;
+    }
+
+    /** Documents that come in place of those with their keys; what changed is seen after every 1,000. */
+    private void update(int count) throws IOException {
+        List<Document> list = new ArrayList<>();
+        DirectoryReader reader = (DirectoryReader) searcher.getIndexReader();
+        for (int i = 0; i < count; i++)
+            list.add(document(in.readLine()));
+        long from = cpuNanos();
+        for (int i = 0; i < count; i++) {
+            writer.updateDocument(new Term("_key", list.get(i).get("_key")), list.get(i));
+            DirectoryReader now = (i + 1) % 1000 == 0 ? DirectoryReader.openIfChanged(reader, writer) : null;
+            if (now != null) {
+                reader.close();
+                reader = now;
+            }
+        }
+        System.out.println(count / ((cpuNanos() - from) / 1e9));
+        System.out.flush();
+        searcher = new IndexSearcher(reader);
+        searcher.setQueryCache(null);
     }
 
     private void addValue(Document d, String name, String value) {
@@ -523,7 +544,8 @@ public final class Lucene {
         for (String line = in.readLine(); line != null; line = in.readLine()) {
             switch (line.charAt(0)) {
                 case 'S' -> types.put(line.split(" ")[1], line.split(" ")[2]);
-                case 'D' -> add(line);
+                case 'D' -> writer.addDocument(document(line));
+                case 'U' -> update(Integer.parseInt(line.substring(2)));
                 case 'X' -> writer.deleteDocuments(new Term("_key", line.substring(2)));
                 case 'C' -> open();
                 case 'Q' -> compare(line);

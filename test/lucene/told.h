@@ -11,6 +11,8 @@
  *     A op:field number       an aggregation
  *     G field key count       a group, in order; of a histogram field/interval
  *     .
+ *   U n                       so many documents follow, which replace those with their keys: how many
+ *                             a processor second is answered
  *   M n                       so many queries follow and are measured: two numbers are answered
  *   R                         all is thrown away: the next index */
 #ifndef TEST_LUCENE_TOLD_H
