@@ -142,6 +142,11 @@ static int count_clauses(struct query *q, size_t count)
     return E_OK;
 }
 
+static bool past_deadline(const struct ctx *c)
+{
+    return c->deadline_ms && clock_mono_ms(c->clock) > c->deadline_ms;
+}
+
 static int count_words(struct query *q, size_t count)
 {
     q->words += (uint32_t)count;
@@ -150,6 +155,12 @@ static int count_words(struct query *q, size_t count)
                     "A search query has at most %d terms and words of matches together.",
                     QUERY_WORDS_MAX);
     return E_OK;
+}
+
+/* Each term is looked for in every segment: thousands of them take a while. */
+static int in_time(struct query *q)
+{
+    return past_deadline(q->c) ? fail(q->c, E_BUSY, "The search query took too long.") : E_OK;
 }
 
 static int terms_node(struct about *a, struct node **out)
@@ -165,6 +176,7 @@ static int terms_node(struct about *a, struct node **out)
     parts.should = ARENA_ARRAY(&a->q->c->arena, struct node *, t->count);
     for (size_t i = 0; i < t->count; i++) {
         parts.should[i] = *out;
+        TRY(in_time(a->q));
         TRY(term_node(a, &t->values[i], &parts.should[i]));
     }
     parts.should_count = t->count;
@@ -269,11 +281,6 @@ static int prefix_node(struct about *a, struct node **out)
     return a->col ? span_node(a, &span, out) : E_OK;
 }
 
-static bool past_deadline(const struct ctx *c)
-{
-    return c->deadline_ms && clock_mono_ms(c->clock) > c->deadline_ms;
-}
-
 struct pattern {
     bytes text;
     bool suffix;
@@ -305,8 +312,7 @@ static int add_matching(struct about *a, const struct pattern *p, struct term_ad
         for (from = first; from < to; from++)
             if (term_matches(p, term_reader_text(add->terms, from)))
                 TRY(bitmap_add_term(add, from));
-        if (past_deadline(a->q->c))
-            return fail(a->q->c, E_BUSY, "The search query took too long.");
+        TRY(in_time(a->q));
     }
     return E_OK;
 }
@@ -418,8 +424,10 @@ static int match_node(struct about *a, struct node **out)
         return E_OK;
     }
     parts.should = ARENA_ARRAY(&a->q->c->arena, struct node *, t->count);
-    for (size_t i = 0; i < t->count; i++)
+    for (size_t i = 0; i < t->count; i++) {
+        TRY(in_time(a->q));
         TRY(node_text_term(a->q, a->at, t->terms[i], a->weight, a->scores, &parts.should[i]));
+    }
     if (t->count == 1 && minimum <= 1) {
         *out = parts.should[0];
         return E_OK;

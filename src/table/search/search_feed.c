@@ -444,7 +444,8 @@ static bool feed_table(struct wr_db *db, const struct table *t, uint64_t *held)
         ctx_release(&c);
         if (rc)
             continue;
-        x->store.location = t->schema.change_log;
+        if (x->store.location != t->schema.change_log) /* searches read it */
+            x->store.location = t->schema.change_log;
         *held += bytes_of_index(x);
         more |= feed_index(db, x, t, *held);
         position = needed(x) < position ? needed(x) : position;

@@ -644,6 +644,47 @@ static void test_best(void **state)
     ctx_release(&keep);
 }
 
+/* 16,384 terms are looked for; more are refused, whatever they are spread over. */
+static void test_many_terms(void **state)
+{
+    enum { TERMS = 1024, CLAUSES = 17 };
+    struct wr_search_condition q = {.type = WR_SEARCH_BOOL, .weight = 1}, *clauses;
+    struct wr_search s = {.query = &q, .track_total = INT32_MAX};
+    struct view *v = view_empty();
+    struct search_job job = {.c = &c, .expired_ms = INT64_MIN, .collect_bytes = 64 << 20};
+    struct wr_value *terms;
+    struct search_hits hits;
+
+    (void)state;
+    rng_init(&rng, 5);
+    assert_int_equal(search_schema_make(&c, &description, &schema), 0);
+    documents_now = DOCUMENTS;
+    names_now = NAMES;
+    for (int i = 0; i < documents_now; i++)
+        snprintf(rows[i].key, sizeof(rows[i].key), "%05d", i % DOCUMENTS_MANY);
+    v = change(v, 0, documents_now, 0);
+    clauses = ARENA_ARRAY(&c.arena, struct wr_search_condition, CLAUSES);
+    terms = ARENA_ARRAY(&c.arena, struct wr_value, TERMS);
+    for (int i = 0; i < TERMS; i++)
+        terms[i] =
+            (struct wr_value){.type = WR_VARCHAR, .bytes = arena_printf(&c.arena, "k%04d", i)};
+    for (int i = 0; i < CLAUSES; i++) {
+        clauses[i] = (struct wr_search_condition){
+            .type = WR_SEARCH_TERMS, .weight = 1, .field = fields[F_KEYWORD].name};
+        clauses[i].terms.values = terms;
+        clauses[i].terms.count = TERMS;
+    }
+    q.boolean = (struct wr_bool_condition){.must = clauses, .must_count = CLAUSES - 1};
+    job.schema = schema;
+    job.view = v;
+    assert_int_equal(search_run(&job, &s, 1000, &hits), 0);
+    assert_true(hits.total > 0);
+    q.boolean.must_count = CLAUSES;
+    assert_int_equal(search_run(&job, &s, 1000, &hits), E_PARAMETER);
+    ctx_clear(&c);
+    view_release(v);
+}
+
 /* The nearest of vectors, with and without a filter, by each metric, over several segments. */
 static void test_vectors(void **state)
 {
@@ -784,10 +825,8 @@ static void test_damaged(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_scan),
-        TEST(test_best),
-        TEST(test_vectors),
-        TEST(test_damaged),
+        TEST(test_scan),    TEST(test_best),    TEST(test_many_terms),
+        TEST(test_vectors), TEST(test_damaged),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
