@@ -2,7 +2,7 @@
  * in SQL, all else by the other one.
  *
  * Writes that a statement can say are that statement alone: UPSERT for UpdateRow, UPDATE for one
- * that expects the row, DELETE for DeleteRow, DELETE and UPSERT for PutRow. Reads come from the
+ * that expects the row, DELETE for DeleteRow, all of them for PutRow. Reads come from the
  * other door, whose answers carry types and timestamps, and the SELECT that says the same has to
  * give the same rows: where it does not, the answer has that as its fault. */
 #include "door_beside.h"
@@ -89,7 +89,8 @@ static bool put_value(struct asked *a, const struct wr_value *v)
         put(a, v->boolean ? "true" : "false");
         return true;
     case WR_VARCHAR:
-        if (v->bytes.len > BYTES_MAX)
+        /* What is no text is in no row: SQL's DELETE of it is done, DeleteRow is refused. */
+        if (v->bytes.len > BYTES_MAX || !bytes_is_utf8(v->bytes))
             return false;
         put_text(a, v->bytes);
         return true;
@@ -277,7 +278,8 @@ static bool is_plain_write(const struct asked *a, const struct wr_row_change *ch
            (!(a->table->options.given & WR_HAS_ALLOW_UPDATE) || a->table->options.allow_update);
 }
 
-/* A PutRow is two statements: may the second one not be refused, whatever the limits are? */
+/* A PutRow is UPSERT, DELETE and UPSERT: may the last one not be refused, whatever the limits are?
+ */
 static bool halves_are_safe(const struct wr_row *row, int64_t stamp)
 {
     size_t size = 0;
@@ -306,6 +308,8 @@ static bool write_say(struct asked *a, const struct wr_row_change *change)
         return put_upsert(a, change, stamp) && say(a);
     if (a->table->index_count || !halves_are_safe(&change->row, stamp) ||
         !put_upsert(a, change, stamp))
+        return false;
+    if (!say(a)) /* first, for what is refused must not have taken the row away */
         return false;
     buf_init(&a->text, &a->c->arena, 256);
     if (!put_delete(a, change) || !say(a))
