@@ -21,8 +21,19 @@ void stream_carrier_free(struct stream_carrier *s);
 /* Runs the job on a thread where engine calls may block. False: too many wait there. */
 bool stream_carrier_run(struct stream_carrier *s, struct job *job);
 
-/* Blocks until a round of the table has ended that began after the call. E_BUSY: others are at it,
- * or a split is under way, all the time. */
-int stream_carrier_round(struct stream_carrier *s, struct ctx *c, struct table *t);
+/* Waits for a round. */
+struct stream_round {
+    struct table *table; /* the owner's reference, until `then` runs */
+    struct job *then;    /* runs as those of stream_carrier_run() do */
+    int code;            /* of the round. E_BUSY: others are at it, or a split is under way, all the
+                            time */
+    uint64_t wanted;     /* the carrier's own, as below */
+    struct stream_round *next;
+};
+
+/* Runs `then` when a round of the table has ended that began after the call; it may do so before
+ * the call returns. Who waits holds no thread, and the rounds of tables of many partitions, which
+ * all have to be asked, have one of their own: so they keep up no others. */
+void stream_carrier_round(struct stream_carrier *s, struct stream_round *round);
 
 #endif

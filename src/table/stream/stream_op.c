@@ -190,7 +190,8 @@ struct record_op {
     struct scan scan;
     struct key_range range;
     struct page page;
-    struct job job; /* where logs are partitions of their own */
+    struct job job;            /* where logs are partitions of their own */
+    struct stream_round round; /* `then`: it was asked for */
     size_t limit;
     uint64_t from;
 };
@@ -291,23 +292,23 @@ static int log_page(struct record_op *op)
     return stream_log_read(&call->c, &log, op->from, op->limit, ANSWER_BYTES_MAX, &op->page);
 }
 
-/* Records may stand beside their rows still, but only behind all that the log has. */
-static int log_read(struct record_op *op)
+/* Records may stand beside their rows still, but only behind all that the log has: then it is read
+ * once more, when they were carried. */
+static bool is_at_end(const struct record_op *op)
 {
-    struct call *call = op->call;
-
-    TRY(log_page(op));
-    if (op->page.more || op->page.count == op->limit)
-        return E_OK;
-    TRY(stream_carrier_round(call->db->carrier, &call->c, op->table));
-    return log_page(op);
+    return !op->page.more && op->page.count < op->limit;
 }
 
 static void log_run(struct job *job)
 {
     struct record_op *op = PORT_CONTAINER(job, struct record_op, job);
-    int code = log_read(op);
+    int code = op->round.code ? op->round.code : log_page(op);
 
+    if (!code && is_at_end(op) && !op->round.then) {
+        op->round = (struct stream_round){.table = op->table, .then = &op->job};
+        stream_carrier_round(op->call->db->carrier, &op->round);
+        return; /* it may be run by now */
+    }
     if (code == E_PARTITION || code == E_GUARD) { /* the stream goes */
         ctx_clear(&op->call->c);
         code = E_BUSY;

@@ -67,6 +67,7 @@ struct tunnel_txn {
     uint64_t ends[SCHEMA_SHARDS_MAX];
     struct table *table; /* where logs are partitions of their own; referenced */
     struct job job;
+    struct stream_round round;
 };
 
 static int txn_decide(struct catalog_txn *x)
@@ -273,12 +274,13 @@ static void ends_scan(struct tunnel_txn *op)
         ends_scanned(op);
 }
 
-/* What stands beside rows is carried first: it is from before. */
+/* What stands beside rows was carried first: it is from before. */
 static int log_ends(struct tunnel_txn *op)
 {
     struct call *call = op->call;
 
-    TRY(stream_carrier_round(call->db->carrier, &call->c, op->table));
+    if (op->round.code)
+        return fail_code(&call->c, op->round.code);
     for (uint16_t i = 0; i < op->shards; i++) {
         struct stream_log log = {.engine = call->db->engine, .location = op->location, .shard = i};
 
@@ -334,13 +336,14 @@ int create_tunnel_start(struct call *call)
     table_release(t);
     code = check_create(&call->c, in);
     op->job.run = log_ends_run;
-    if (!code && op->table && !stream_carrier_run(call->db->carrier, &op->job))
-        code = fail_code(&call->c, E_BUSY);
+    op->round = (struct stream_round){.table = op->table, .then = &op->job};
     if (code)
         table_release(op->table);
-    else if (op->location && !op->table)
+    else if (op->table)
+        stream_carrier_round(call->db->carrier, &op->round);
+    else if (op->location)
         ends_scan(op);
-    else if (!op->location)
+    else
         txn_begin(op, in->table);
     return code;
 }
