@@ -167,10 +167,10 @@ int bulk_put(struct ctx *c, struct bulk *b, bytes key, bytes value)
     return b->ops->put(c, b, key, value);
 }
 
-int bulk_merge(struct ctx *c, struct bulk *b, bool *ended)
+int bulk_merge(struct ctx *c, struct bulk *b, uint64_t *written, bool *ended)
 {
     *ended = !b->ops->merge;
-    return *ended ? E_OK : b->ops->merge(c, b, ended);
+    return *ended ? E_OK : b->ops->merge(c, b, written, ended);
 }
 
 int bulk_finish(struct ctx *c, struct bulk *b)

@@ -334,8 +334,9 @@ struct bulk_ops {
     /* Frees. What was not finished may stay in the map until erase() removes it. */
     void (*close)(struct bulk *b);
     /* Of one that takes keys in any order: some milliseconds of what has to be done, once all were
-     * put, before finish(); *ended: that is all. NULL: there is nothing. */
-    int (*merge)(struct ctx *c, struct bulk *b, bool *ended);
+     * put, before finish(). *written grows by what was written; *ended: that is all. NULL: there is
+     * nothing. */
+    int (*merge)(struct ctx *c, struct bulk *b, uint64_t *written, bool *ended);
 };
 
 /* What another process that shares the data published. The engine embeds it in its own. */
@@ -539,7 +540,7 @@ int engine_bulk(struct ctx *c, struct engine *e, partition_id partition, struct 
 /* Only where engine_sorts(). */
 int engine_sort(struct ctx *c, struct engine *e, partition_id partition, struct bulk **out);
 int bulk_put(struct ctx *c, struct bulk *b, bytes key, bytes value);
-int bulk_merge(struct ctx *c, struct bulk *b, bool *ended);
+int bulk_merge(struct ctx *c, struct bulk *b, uint64_t *written, bool *ended);
 int bulk_finish(struct ctx *c, struct bulk *b);
 void bulk_close(struct bulk *b); /* NULL is allowed */
 int engine_get(struct ctx *c, struct engine *e, struct get *g);

@@ -150,13 +150,14 @@ static int rocks_bulk_put(struct ctx *c, struct bulk *bulk, bytes key, bytes val
     return b->sorter ? sorter_put(c, b->sorter, key, value) : bulk_add(c, b, key, value);
 }
 
-static int rocks_bulk_merge(struct ctx *c, struct bulk *bulk, bool *ended)
+static int rocks_bulk_merge(struct ctx *c, struct bulk *bulk, uint64_t *written, bool *ended)
 {
     struct rocks_bulk *b = PORT_CONTAINER(bulk, struct rocks_bulk, base);
+    uint64_t end = *written + MERGE_BYTES;
     struct kv pair;
 
     TRY(bulk_check(c, b));
-    for (uint64_t size = 0; size < MERGE_BYTES; size += pair.key.len + pair.value.len) {
+    for (; *written < end; *written += pair.key.len + pair.value.len) {
         TRY(sorter_take(c, b->sorter, &pair, ended));
         if (*ended)
             return E_OK;

@@ -11,6 +11,8 @@
 #include "base/rng.h"
 #include "life.h"
 
+#include "../lives.h"
+
 #include <dirent.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -23,80 +25,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define POINT_LOOK_US 20000
-#define POINT_TRIES 3000                /* a minute: nothing is judged by how long it takes */
 #define PIECE_BYTES ((size_t)256 << 10) /* several, so that the bit lies well inside */
 #define FILE_HEAD ((size_t)4096)        /* with a segment's head */
 #define MIB ((uint64_t)1 << 20)
-
-static pid_t begin(struct life *l, void (*run)(struct life *l, struct wr_db *db))
-{
-    pid_t pid;
-
-    fflush(NULL);
-    pid = fork();
-    if (pid == 0) {
-        struct wr_db *db = life_open(l);
-
-        if (!db)
-            _exit(1);
-        run(l, db);
-        wr_close(db);
-        fflush(NULL);
-        _exit(0);
-    }
-    return pid;
-}
-
-/* The process does its work to the end. */
-static void run_whole(struct life *l, const char *what,
-                      void (*run)(struct life *l, struct wr_db *db))
-{
-    int status = 0;
-
-    waitpid(begin(l, run), &status, 0);
-    if (!WIFEXITED(status) || WEXITSTATUS(status))
-        life_problem(l, "%s ended with status %x", what, status);
-}
-
-static void run_killed(struct life *l, uint64_t us)
-{
-    int status = 0;
-    pid_t pid = begin(l, life_work);
-
-    usleep((useconds_t)us);
-    if (waitpid(pid, &status, WNOHANG) == pid) {
-        life_problem(l, "the process ended by itself with status %x", status);
-        return;
-    }
-    kill(pid, SIGKILL);
-    waitpid(pid, &status, 0);
-}
-
-/* The process that passes the point ends there. */
-static void run_point(struct life *l, const char *point, unsigned pass)
-{
-    char armed[64];
-    pid_t pid;
-    int status = 0;
-
-    snprintf(armed, sizeof(armed), "%s:crash:%u", point, pass);
-    setenv("WR_FAULT", armed, 1);
-    pid = begin(l, life_work);
-    unsetenv("WR_FAULT");
-    for (int i = 0; i < POINT_TRIES && waitpid(pid, &status, WNOHANG) == 0; i++)
-        usleep(POINT_LOOK_US);
-    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT) {
-        atomic_fetch_add(&l->counts->points, 1);
-    } else if (status == 0) {
-        kill(pid, SIGKILL);
-        waitpid(pid, &status, 0);
-        life_problem(l, "%s was not passed %u times", point, pass);
-    } else {
-        life_problem(l, "at %s the process ended with status %x", point, status);
-    }
-    run_whole(l, "the comparison", life_compare);
-}
 
 /* Each point of a store (base/fault.def), as often as `rounds`. */
 static void run_points(struct life *l, struct rng *rng, int rounds)

@@ -10,7 +10,7 @@
 #include "table/sync/wait.h"
 
 #define STAGES_MAX 2   /* each has memory to sort in */
-#define SLICE_MS 200   /* a slice; the scheduler rests as long at most */
+#define SLICE_MS 400   /* a slice; the scheduler rests half as long at most */
 #define FAILED_TIMES 2 /* one that failed rests so long, in times that it had taken */
 #ifdef WR_FAULTS
 #define MARKS_PAGE 64
@@ -203,7 +203,8 @@ static int gather_slice(struct index_stage *s, struct ctx *c, struct table *t,
 
 /* ---- table files ---- */
 
-static int merge_slice(struct index_stages *all, struct index_stage *s, struct ctx *c, bool *taken)
+static int merge_slice(struct index_stages *all, struct index_stage *s, struct ctx *c,
+                       struct task_step *step, bool *taken)
 {
     int64_t until_ms = clock_mono_ms(&all->db->clock) + SLICE_MS;
     bool ended = false;
@@ -212,7 +213,7 @@ static int merge_slice(struct index_stages *all, struct index_stage *s, struct c
     while (!ended) {
         if (clock_mono_ms(&all->db->clock) >= until_ms || scheduler_stopping(all->db->background))
             return E_OK;
-        TRY(bulk_merge(c, s->bulk, &ended));
+        TRY(bulk_merge(c, s->bulk, &step->bytes, &ended));
     }
     (void)fault_hit(FAULT_index_before_taken);
     TRY(bulk_finish(c, s->bulk));
@@ -251,7 +252,7 @@ static int stage_run(struct index_stages *all, struct index_stage *s, struct ctx
         TRY(stage_begin(all, s, c, t, index, taken));
     if (*taken)
         return E_OK;
-    return s->gathered ? merge_slice(all, s, c, taken) : gather_slice(s, c, t, index, step);
+    return s->gathered ? merge_slice(all, s, c, step, taken) : gather_slice(s, c, t, index, step);
 }
 
 int index_stage_slice(struct index_stages *all, struct ctx *c, struct table *t,

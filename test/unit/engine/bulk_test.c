@@ -335,6 +335,7 @@ static void test_erase_beside_readers(void **state)
 static struct bulk *sort_begin(struct bed *b, int count)
 {
     struct bulk *bulk;
+    uint64_t written = 0;
     bool ended = false;
 
     assert_int_equal(engine_sort(&b->c, b->e, 7, &bulk), E_OK);
@@ -345,7 +346,8 @@ static struct bulk *sort_begin(struct bed *b, int count)
         assert_int_equal(bulk_put(&b->c, bulk, key, key), E_OK);
     }
     while (!ended)
-        assert_int_equal(bulk_merge(&b->c, bulk, &ended), E_OK);
+        assert_int_equal(bulk_merge(&b->c, bulk, &written, &ended), E_OK);
+    assert_int_equal(written, 18 * count);
     return bulk;
 }
 
