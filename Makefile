@@ -92,9 +92,13 @@ NET_O := $(call objs,net)
 GRAMMAR := $(BUILD)/gen/sql_grammar
 SQL_O := $(call objs,sql) $(GRAMMAR).o
 SERVER_O := $(call objs,server)
-CLIENT_O := $(foreach folder,client record parquet s3 advisor bench,$(call objs,$(folder)))
+# What brings periods of series to an archive, for which it asks the database as a client does.
+ARCHIVE_O := $(foreach folder,client record parquet s3 archive,$(call objs,$(folder)))
+CLIENT_O := $(ARCHIVE_O) $(foreach folder,advisor bench,$(call objs,$(folder)))
 CLI_O := $(CLIENT_O) $(call objs,cli)
 DELAYLOAD_O := $(call objs,delayload)
+# The server loads libcurl when there is an archive to write to.
+DELAYLOAD_CURL_O := $(addprefix $(BUILD)/obj/delayload/,delayload.o libcurl.o)
 BIN := $(BUILD)/widerowd $(BUILD)/widerow
 BIN_RADOS := $(if $(RADOS),$(BUILD)/widerowd-rados)
 
@@ -118,9 +122,9 @@ $(BUILD)/man/widerowd.8 $(BUILD)/man/widerow.conf.5: $(BUILD)/widerowd tools/man
 	$(Q)tools/manual.sh $(patsubst .%,%,$(suffix $@)) $< >$@
 
 $(BUILD)/widerowd-rados: $(RADOS_O)
-$(BUILD)/widerowd $(BUILD)/widerowd-rados: $(SERVER_O) $(SQL_O) $(NET_O) $(WIRE_O) $(LIB_O)
+$(BUILD)/widerowd $(BUILD)/widerowd-rados: $(SERVER_O) $(ARCHIVE_O) $(DELAYLOAD_CURL_O) $(SQL_O) $(NET_O) $(WIRE_O) $(LIB_O)
 	$(SAY) LD $@
-	$(Q)$(CC) -pie $(ALL_LDFLAGS) -o $@ $^ $(LIBS_SQL) $(LIBS_SERVER) $(LIBS_LIB) $(if $(filter %-rados,$@),$(LIBS_RADOS)) $(ALLOC)
+	$(Q)$(CC) -pie $(ALL_LDFLAGS) -o $@ $^ $(LIBS_SQL) $(LIBS_SERVER) $(LIBS_RECORD) $(LIBS_LIB) $(if $(filter %-rados,$@),$(LIBS_RADOS)) $(ALLOC)
 
 # The command line loads the database and libcurl when a command needs them (src/delayload): of the library's objects it
 # takes those that it uses itself, and none that knows the engine, whose libraries are not linked.

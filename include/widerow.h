@@ -400,19 +400,25 @@ struct wr_series_spec {
 struct wr_create_series {
     struct wr_create_table table;
     struct wr_series_spec series;
+    /* "s3://BUCKET/PREFIX": what becomes read-only is written there, and only then dropped (ptr
+     * NULL or empty: it is dropped for good). A program does that which has said wr_archive_with().
+     */
+    struct wr_bytes archive;
 };
 
 enum wr_series_action {
-    WR_SERIES_AGE = 1,    /* `spec`: hot, warm and warm_reserved from now on */
-    WR_SERIES_FREEZE = 2, /* periods up to `period` take no writes any more */
-    WR_SERIES_DROP = 3,   /* periods up to `period`, which must be frozen, go with their rows */
+    WR_SERIES_AGE = 1,     /* `spec`: hot, warm and warm_reserved from now on */
+    WR_SERIES_FREEZE = 2,  /* periods up to `period` take no writes any more */
+    WR_SERIES_DROP = 3,    /* periods up to `period`, which must be frozen, go with their rows */
+    WR_SERIES_ARCHIVE = 4, /* `archive` from now on; empty: none, and what is there already stays */
 };
 
 struct wr_change_series {
     struct wr_bytes table;
     enum wr_series_action action;
     struct wr_series_spec spec;
-    struct wr_bytes period; /* 2025-03, 2025-W11 or 2025-03-14 */
+    struct wr_bytes period;  /* 2025-03, 2025-W11 or 2025-03-14 */
+    struct wr_bytes archive; /* of WR_SERIES_ARCHIVE */
 };
 
 struct wr_series_period {
@@ -428,6 +434,9 @@ struct wr_series_result {
     struct wr_bytes dropped;                /* the last one that was dropped; empty: none */
     const struct wr_series_period *periods; /* the oldest first */
     size_t count;
+    struct wr_bytes archive;       /* empty: none */
+    struct wr_bytes archived;      /* the last period that is in the archive; empty: none */
+    struct wr_bytes archive_state; /* what is being done, or why it fails; empty: nothing */
 };
 
 struct wr_list_table {
@@ -1694,6 +1703,35 @@ struct wr_task {
 
 /* Up to `max` tasks; returns how many there are. Any thread. */
 WR_API size_t wr_tasks(struct wr_db *db, struct wr_task *out, size_t max);
+
+/* ---- archives of series ---- */
+
+/* A period that takes no writes any more, and that nobody writes who had begun before. */
+struct wr_archive_period {
+    struct wr_bytes instance, series;
+    struct wr_bytes period;  /* 2025-03 */
+    struct wr_bytes table;   /* what its rows are read by: purchases@2025-03 */
+    struct wr_bytes archive; /* s3://BUCKET/PREFIX */
+    int64_t creation_us;     /* of the series */
+};
+
+struct wr_archive_step {
+    bool ended;      /* all of it is in the archive, durably, and was read back */
+    uint64_t bytes;  /* read and written: they count against background_bytes_per_s_max */
+    int32_t percent; /* about; -1: not known */
+    char text[160];  /* why it failed */
+};
+
+/* A turn of some ms, or as long as a store takes to answer, on a thread that does nothing else. The
+ * period is the one of the call before until that ended or failed, or the period is gone; then
+ * another one may come, and whatever is left of the first is begun anew some time. *step is zeros,
+ * percent -1. Not 0: a code, and text says why; it is tried again with growing pauses. */
+typedef int wr_archive_fn(void *arg, const struct wr_archive_period *period,
+                          struct wr_archive_step *step);
+
+/* From now on fn(arg) brings to the archive what is to go there; once for a database. The last call
+ * has ended when wr_close() returns. */
+WR_API void wr_archive_with(struct wr_db *db, wr_archive_fn *fn, void *arg);
 
 /* Makes `dir` (missing or empty, its parent there) a data folder with everything as of one moment
  * between call and return: every write that was answered before is in it, and every row and atomic

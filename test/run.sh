@@ -251,6 +251,7 @@ once import 90 test/import/run.sh
 once import-options 60 test/import/options.sh
 suite import-embedded $([ "$nightly" ] && echo 300 || echo 60) test/import/embedded.sh
 once import-parquet 90 test/import/parquet.sh
+suite archive $([ "$nightly" ] && echo 900 || echo 240) test/archive/run.sh
 suite s3 $([ "$nightly" ] && echo 900 || echo 150) test/s3/run.sh
 once cli 90 test/cli/run.sh
 once copy 60 test/copy/run.sh

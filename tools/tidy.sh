@@ -66,17 +66,18 @@ sql/mysql:base/|sql/(mysql/|calendar\.h|result\.h)|widerow\.h
 sql/run:base/|sql/(run/|parse/|calendar\.h|result\.h)|widerow\.h
 sql/door:base/|net/(address|tls)\.h|sql/|widerow\.h
 sql/parse:base/|sql/parse/|sql_grammar\.h|widerow\.h
-server:base/|wire/|net/|sql/(door/door|run/session|result|calendar)\.h|server/|widerow\.h|op\.def
+server:base/|wire/|net/|sql/(door/door|run/session|result|calendar)\.h|archive/export\.h|s3/s3\.h|delayload/delayload\.h|server/|widerow\.h|op\.def
 client:base/|wire/|client/|widerow\.h|op\.def
-record:base/|record/
+record:base/|record/|widerow\.h
 parquet:base/|parquet/|widerow\.h
 s3:base/|s3/
+archive:base/|client/(client|walk)\.h|record/|parquet/|s3/|archive/|widerow\.h
 advisor:base/|record/|advisor/|table/model/layout\.h|cli/console/progress\.h|widerow\.h
 bench:base/|wire/|client/|bench/|widerow\.h
 cli/console:base/|record/|cli/console/|widerow\.h
-cli/transfer:base/|wire/|client/|record/|parquet/|s3/|bench/|cli/(console|transfer)/|widerow(_load)?\.h
+cli/transfer:base/|wire/|client/|record/|parquet/|s3/|archive/|bench/|cli/(console|transfer)/|widerow(_load)?\.h
 delayload:delayload/|widerow(_load)?\.h
-cli:base/|wire/|client/|record/|parquet/|s3/|advisor/|bench/|cli/|widerow(_load)?\.h|op\.def
+cli:base/|wire/|client/|record/|parquet/|s3/|archive/|advisor/|bench/|cli/|widerow(_load)?\.h|op\.def
 RULES
 }
 direction | rule "includes against the direction base <- engine <- table <- wire, net <- sql <- server, client <- cli"

@@ -237,9 +237,11 @@ struct scheduler *scheduler_new(const struct scheduler_conf *conf)
 /* Under the lock, which the new thread waits for. */
 static bool runner_start(struct task_runner *l)
 {
+    static const char *const names[TASK_THREADS] = {"wr-background", "wr-backgr-long",
+                                                    "wr-backgr-away"};
+
     if (!l->started)
-        l->started = thread_start(
-            &l->thread, l->id == TASK_SHORT ? "wr-background" : "wr-backgr-long", runner_main, l);
+        l->started = thread_start(&l->thread, names[l->id], runner_main, l);
     return l->started;
 }
 

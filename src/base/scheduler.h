@@ -39,8 +39,9 @@ enum task_state {
 };
 
 /* Threads. TASK_LONG is for steps that may take longer than they should: that wait for other
- * machines, or have one thing to do that has no parts. */
-enum task_thread { TASK_SHORT, TASK_LONG, TASK_THREADS };
+ * machines, or have one thing to do that has no parts. TASK_AWAY is for those that wait for what is
+ * not ours and may not answer at all. */
+enum task_thread { TASK_SHORT, TASK_LONG, TASK_AWAY, TASK_THREADS };
 
 /* One turn of a task. All members but `until_us` are the step's answer, and zero before. */
 struct task_step {

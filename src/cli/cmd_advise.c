@@ -3,7 +3,7 @@
 #include "advisor/advise.h"
 #include "cli/command.h"
 #include "cli/console/progress.h"
-#include "cli/transfer/walk.h"
+#include "client/walk.h"
 #include "record/record.h"
 
 #include <errno.h>

@@ -11,7 +11,7 @@
 #include "cli/transfer/copy_follow.h"
 #include "cli/transfer/digest.h"
 #include "cli/transfer/twin.h"
-#include "cli/transfer/walk.h"
+#include "client/walk.h"
 
 #include "base/thread.h"
 

@@ -1,7 +1,7 @@
 /* cmd_create.c: `widerow create`: a new table, with a key layout if one is asked for. */
 #include "cli/column_words.h"
 #include "cli/command.h"
-#include "cli/console/type_name.h"
+#include "record/type_name.h"
 #include "cli/console/value.h"
 #include "cli/transfer/plan.h"
 

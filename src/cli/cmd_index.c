@@ -1,7 +1,7 @@
 /* cmd_index.c: `widerow index`: secondary indexes of a table, and what one would cost. */
 #include "advisor/index_plan.h"
 #include "cli/command.h"
-#include "cli/transfer/walk.h"
+#include "client/walk.h"
 #include "record/record.h"
 
 #include <errno.h>

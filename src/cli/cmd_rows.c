@@ -4,7 +4,7 @@
 #include "cli/row_words.h"
 #include "cli/read_flags.h"
 #include "cli/span.h"
-#include "cli/transfer/walk.h"
+#include "client/walk.h"
 
 #include <stdio.h>
 

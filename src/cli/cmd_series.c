@@ -7,7 +7,7 @@
 #include <string.h>
 
 struct series_options {
-    const char *key, *columns, *layout, *by, *column, *unit;
+    const char *key, *columns, *layout, *by, *column, *unit, *archive;
     uint64_t hot, warm, warm_read, ttl_s, versions, read, write;
     bool insert_only;
     struct records_options print;
@@ -34,6 +34,10 @@ static const struct option_row series_rows[] = {
      OPTION_COUNT, offsetof(struct series_options, hot), 1, INT32_MAX},
     {"warm", "N", "create, age: so many more are kept to be read, then they go (default all)",
      OPTION_COUNT, offsetof(struct series_options, warm), 1, INT32_MAX},
+    {"archive", "s3://BUCKET/PREFIX",
+     "create, archive: read-only periods are written there, and only then go (default: they go for "
+     "good)",
+     OPTION_TEXT, offsetof(struct series_options, archive), 0, 0},
     {"warm-read", "N", "create, age: reserved read units of each of these", OPTION_COUNT,
      offsetof(struct series_options, warm_read), 0, INT32_MAX},
     {"read", "N", "create: reserved read units of each other period", OPTION_COUNT,
@@ -104,7 +108,8 @@ static int series_create(struct ctx *c, struct client *cl, struct cli *cli,
                                   .max_versions = (int32_t)o->versions,
                                   .allow_update = !o->insert_only},
                       .reserved = {true, true, (int32_t)o->read, (int32_t)o->write},
-                      .layout = o->layout ? bytes_str(o->layout) : BYTES_NONE}}};
+                      .layout = o->layout ? bytes_str(o->layout) : BYTES_NONE},
+            .archive = o->archive ? bytes_str(o->archive) : BYTES_NONE}};
     struct wr_create_table *t = &request.create_series.table;
     struct wr_reply reply;
 
@@ -131,6 +136,17 @@ static const char *age_text(struct ctx *c, const struct wr_series_spec *s)
         .ptr;
 }
 
+/* Is a period of that name, as wide as all others, in the archive? */
+static bool is_archived(const struct wr_series_result *r, bytes name)
+{
+    return r->archived.len && bytes_compare(name, r->archived) <= 0;
+}
+
+static const char *state_of(const struct wr_series_result *r, const struct wr_series_period *p)
+{
+    return !p->frozen ? "hot" : is_archived(r, p->name) ? "archived" : "read-only";
+}
+
 static void say(struct ctx *c, const struct wr_series_result *r)
 {
     printf("by %s of %.*s (%s); %s\n", by_words[r->spec.by & 3], BYTES_FMT(r->spec.column),
@@ -139,10 +155,13 @@ static void say(struct ctx *c, const struct wr_series_result *r)
         printf("read-only up to %.*s\n", BYTES_FMT(r->frozen));
     if (r->dropped.len)
         printf("dropped up to %.*s\n", BYTES_FMT(r->dropped));
+    if (r->archive.len)
+        printf("archive %.*s: %s%.*s%s%.*s\n", BYTES_FMT(r->archive),
+               r->archived.len ? "periods up to " : "no period yet", BYTES_FMT(r->archived),
+               r->archive_state.len ? "; " : "", BYTES_FMT(r->archive_state));
     for (size_t i = 0; i < r->count; i++)
         printf("%.*s  %-9s  about %llu bytes\n", BYTES_FMT(r->periods[i].name),
-               r->periods[i].frozen ? "read-only" : "hot",
-               (unsigned long long)r->periods[i].stored_bytes);
+               state_of(r, &r->periods[i]), (unsigned long long)r->periods[i].stored_bytes);
 }
 
 static int print_periods(struct ctx *c, const struct series_options *o,
@@ -156,8 +175,7 @@ static int print_periods(struct ctx *c, const struct series_options *o,
         struct record record = {.count = 0};
 
         record_text(&record, "period", r->periods[i].name);
-        record_text(&record, "state",
-                    r->periods[i].frozen ? BYTES_LIT("read-only") : BYTES_LIT("hot"));
+        record_text(&record, "state", bytes_str(state_of(r, &r->periods[i])));
         record_integer(&record, "bytes", (int64_t)r->periods[i].stored_bytes);
         code = records_put_record(c, out, &record);
     }
@@ -211,6 +229,17 @@ static int series_age(struct ctx *c, struct client *cl, struct cli *cli,
     return series_change(c, cl, &change, o);
 }
 
+static int series_archive(struct ctx *c, struct client *cl, struct cli *cli,
+                          const struct series_options *o)
+{
+    return series_change(
+        c, cl,
+        &(struct wr_change_series){.table = bytes_str(cli->argv[1]),
+                                   .action = WR_SERIES_ARCHIVE,
+                                   .archive = o->archive ? bytes_str(o->archive) : BYTES_NONE},
+        o);
+}
+
 static int series_until(struct ctx *c, struct client *cl, struct cli *cli,
                         const struct series_options *o, enum wr_series_action action)
 {
@@ -240,8 +269,11 @@ static const struct series_action {
     int argc;
     int (*run)(struct ctx *c, struct client *cl, struct cli *cli, const struct series_options *o);
 } actions[] = {
-    {"create", "TABLE", 2, series_create},    {"status", "TABLE", 2, series_status},
-    {"age", "TABLE", 2, series_age},          {"freeze", "TABLE PERIOD", 3, series_freeze},
+    {"create", "TABLE", 2, series_create},
+    {"status", "TABLE", 2, series_status},
+    {"age", "TABLE", 2, series_age},
+    {"archive", "TABLE", 2, series_archive},
+    {"freeze", "TABLE PERIOD", 3, series_freeze},
     {"drop", "TABLE PERIOD", 3, series_drop},
 };
 
@@ -256,14 +288,15 @@ static int series_run(struct ctx *c, struct client *cl, struct cli *cli, void *o
             return fail(c, E_PARAMETER, "widerow series %s is followed by %s", a->name, a->words);
         return a->run(c, cl, cli, options);
     }
-    return fail(c, E_PARAMETER, "'%s' is none of create, status, age, freeze and drop",
+    return fail(c, E_PARAMETER, "'%s' is none of create, status, age, archive, freeze and drop",
                 cli->argv[0]);
 }
 
 const struct command command_series = {
     .name = "series",
     .group = GROUP_TABLES,
-    .args = "create TABLE | status TABLE | age TABLE | freeze TABLE PERIOD | drop TABLE PERIOD",
+    .args = "create TABLE | status TABLE | age TABLE | archive TABLE | freeze TABLE PERIOD | "
+            "drop TABLE PERIOD",
     .summary = "a table that is a series of tables, one a month, week or day",
     .text =
         "Clients use a series as any table; each period has its own inside, which old rows leave\n"
@@ -273,7 +306,12 @@ const struct command command_series = {
         "how many more are kept. freeze makes all up to a period read-only; drop removes all up "
         "to\n"
         "a period, which must be read-only, with their rows. widerow drop removes the whole "
-        "series.",
+        "series.\n"
+        "\n"
+        "Of a series with an archive (--archive, of create and of archive) a read-only period is\n"
+        "written there by the server, read back and compared, and dropped only then; widerow "
+        "archive\n"
+        "lists, verifies and restores what is there. archive without --archive takes it off.",
     .example = "widerow series create purchases --key 'card:integer,time:string' --by month "
                "--column time --hot 2 --warm 12\n"
                "widerow series status purchases\n"

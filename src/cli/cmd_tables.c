@@ -2,7 +2,7 @@
 #include "cli/command.h"
 #include "cli/console/print.h"
 #include "cli/console/records.h"
-#include "cli/console/type_name.h"
+#include "record/type_name.h"
 
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 #include "cli/column_words.h"
 
-#include "cli/console/type_name.h"
+#include "record/type_name.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 #include "cli/row_words.h"
 
-#include "cli/console/type_name.h"
+#include "record/type_name.h"
 #include "cli/console/value.h"
 #include "record/json.h"
 

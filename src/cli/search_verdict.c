@@ -2,7 +2,7 @@
 
 #include "cli/console/value.h"
 #include "cli/search_file.h"
-#include "cli/transfer/walk.h"
+#include "client/walk.h"
 
 #include <stdio.h>
 

@@ -52,3 +52,8 @@ void *delayload(const char *file, const char *package, const char *name,
         end(package, dlerror());
     return found;
 }
+
+bool delayload_has(const char *file)
+{
+    return open_near(file) || dlopen(file, RTLD_NOW | RTLD_LOCAL);
+}

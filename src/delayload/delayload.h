@@ -5,6 +5,8 @@
 #ifndef DELAYLOAD_H
 #define DELAYLOAD_H
 
+#include <stdbool.h>
+
 /* The function of that name in the shared library `file`, which is looked for beside the running
  * program, in ../lib and ../lib64 from there and where the system has its libraries. Not there, or
  * of another version than check() wants (NULL: of any; it gets the library's handle and says what
@@ -12,6 +14,9 @@
  * The handle stays open. Any thread. */
 void *delayload(const char *file, const char *package, const char *name,
                 const char *(*check)(void *library));
+
+/* Would it be found? Then it is open from now on. */
+bool delayload_has(const char *file);
 
 /* Defines the function `name` of the library LIBRARY in package PACKAGE, checked by CHECK. */
 #define DELAYLOAD_FIND(name)                                                                       \

@@ -14,6 +14,22 @@
 #define UNREACHED_MS 8000 /* of a store that has never answered */
 #define BUFFER_BYTES (256L << 10)
 
+static bool is_stopped(const struct s3 *s)
+{
+    return s->stop && s->stop(s->stop_arg);
+}
+
+/* Asked about once a second, also while nothing comes. */
+static int on_progress(void *arg, curl_off_t down_all, curl_off_t down, curl_off_t up_all,
+                       curl_off_t up)
+{
+    (void)down_all;
+    (void)down;
+    (void)up_all;
+    (void)up;
+    return is_stopped(arg);
+}
+
 int s3_open(struct ctx *c, const struct s3_conf *conf, s3_stop_fn *stop, void *arg, struct s3 **out)
 {
     struct s3 *s = mem_zalloc(sizeof(*s));
@@ -35,6 +51,9 @@ int s3_open(struct ctx *c, const struct s3_conf *conf, s3_stop_fn *stop, void *a
     curl_easy_setopt(s->curl, CURLOPT_CONNECTTIMEOUT_MS, CONNECT_TIMEOUT_MS);
     curl_easy_setopt(s->curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
     curl_easy_setopt(s->curl, CURLOPT_LOW_SPEED_TIME, STALLED_S);
+    curl_easy_setopt(s->curl, CURLOPT_NOPROGRESS, 0L);
+    curl_easy_setopt(s->curl, CURLOPT_XFERINFOFUNCTION, on_progress);
+    curl_easy_setopt(s->curl, CURLOPT_XFERINFODATA, s);
     curl_easy_setopt(s->curl, CURLOPT_PATH_AS_IS, 1L);
     curl_easy_setopt(s->curl, CURLOPT_ERRORBUFFER, s->error);
     curl_easy_setopt(s->curl, CURLOPT_BUFFERSIZE, BUFFER_BYTES);
@@ -324,11 +343,6 @@ static int failure(struct ctx *c, const struct s3 *s, const struct s3_request *r
 }
 
 /* ---- tries */
-
-static bool is_stopped(const struct s3 *s)
-{
-    return s->stop && s->stop(s->stop_arg);
-}
 
 static void pause_before(struct s3 *s, int64_t *pause_ms)
 {

@@ -45,7 +45,8 @@ int s3_url_parse(struct ctx *c, const char *url, const char **bucket, const char
 
 struct s3;
 
-/* NULL, or: when it says true no request is begun or tried again. */
+/* NULL, or: when it says true no request is begun or tried again, and one that is under way ends
+ * within about a second. */
 typedef bool s3_stop_fn(void *arg);
 
 /* `conf` must outlive it. */

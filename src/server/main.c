@@ -4,8 +4,10 @@
  * file and the banner say that it is ready. Stopped in the reverse order: the fronts first, so that
  * requests under way get their answers, the database last. The main thread only waits for signals;
  * all others have them blocked. */
+#include "archive/export.h"
 #include "base/descriptor.h"
 #include "base/lock_file.h"
+#include "delayload/delayload.h"
 #include "net/http.h"
 #include "server/admin.h"
 #include "server/allocator.h"
@@ -54,6 +56,7 @@ struct server {
     struct shared_text *shared_keys;         /* NULL: the keys are our own */
     struct shared_settings *shared_settings; /* NULL: the settings are our own */
     struct publisher *publisher;             /* NULL: both are */
+    struct exporter *exporter;
     struct http *http;
     struct http *admin;
     struct door *sql;           /* NULL: it is off */
@@ -271,6 +274,38 @@ static int front_open(struct server *s)
     s->front.sql = sql_queries_open(s->db, &s->clock);
     if (http_open(&conf, &s->http, s->message, sizeof(s->message)))
         return main_refuse(s);
+    return 0;
+}
+
+static const char *if_given(const char *text)
+{
+    return text[0] ? text : NULL;
+}
+
+/* What periods of series go to their archives by. */
+static int archive_open(struct server *s)
+{
+    const struct config *c = &s->config;
+    struct exporter_conf conf = {.db = s->db,
+                                 .clock = &s->clock,
+                                 .words = {.endpoint = if_given(c->archive_endpoint),
+                                           .region = if_given(c->archive_region),
+                                           .profile = if_given(c->archive_profile),
+                                           .ca_file = if_given(c->archive_ca_file)},
+                                 .under = c->archive};
+
+    if (c->archive[0] && !s3_is_url(c->archive)) {
+        snprintf(s->message, sizeof(s->message), "--archive is s3://BUCKET/PREFIX, not '%s'.",
+                 c->archive);
+        return main_refuse(s);
+    }
+    if (c->archive[0] && !delayload_has("libcurl.so.4")) {
+        snprintf(s->message, sizeof(s->message),
+                 "an archive needs libcurl, which is not there: install the package libcurl4.");
+        return main_refuse(s);
+    }
+    s->exporter = exporter_new(&conf);
+    wr_archive_with(s->db, exporter_step, s->exporter);
     return 0;
 }
 
@@ -525,8 +560,8 @@ static int server_start(struct server *s)
     if (s->config.port_file[0])
         unlink(s->config.port_file); /* of a start before; nobody should wait on a dead port */
     if ((code = access_log_open(s)) || (code = main_db_open(s)) || (code = data_open(s)) ||
-        (code = credentials_open(s)) || (code = settings_open(s)) || (code = front_open(s)) ||
-        (code = sql_open(s)) || (code = admin_open(s)))
+        (code = credentials_open(s)) || (code = settings_open(s)) || (code = archive_open(s)) ||
+        (code = front_open(s)) || (code = sql_open(s)) || (code = admin_open(s)))
         return code;
     return port_file_write(s);
 }
@@ -541,9 +576,11 @@ static void server_stop(struct server *s)
     sql_queries_close(s->front.sql);
     shared_settings_close(s->shared_settings);
     shared_text_close(s->shared_keys);
+    exporter_stop(s->exporter);
     wr_close(s->db);
     if (s->front.digests)
         digest_line_destroy(&s->digests);
+    exporter_free(s->exporter);
     credential_store_close(s->credentials);
     if (s->front.access_fd >= 0)
         close(s->front.access_fd);

@@ -12,12 +12,16 @@
 /* Of indexes that a table is made with, the names are its description's. */
 static int check_names(struct call *call, const struct op_info *info)
 {
+    int (*check)(struct ctx * c, bytes name) =
+        info->class == WR_CLASS_READ || info->class == WR_CLASS_DESCRIBE
+            ? name_check_table_or_period
+            : name_check_table;
     bytes name;
 
     if (info->table)
-        return name_check_table(&call->c, op_bytes_at(call->req, info->table));
+        return check(&call->c, op_bytes_at(call->req, info->table));
     for (size_t i = 0; wr_request_table(call->req, i, &name); i++)
-        TRY(name_check_table(&call->c, name));
+        TRY(check(&call->c, name));
     return E_OK;
 }
 

@@ -24,6 +24,7 @@
 #include "table/maint/rekey.h"
 #include "table/maint/scrub.h"
 #include "table/maint/series_age.h"
+#include "table/maint/series_archive.h"
 #include "table/maint/sweep.h"
 #include "table/maint/warm.h"
 #include "table/search/search_feed.h"
@@ -277,6 +278,13 @@ static bool open_series_age(struct wr_db *db)
     return !engine_one_key_space(db->engine) || series_age_start(db);
 }
 
+static bool open_archive(struct wr_db *db)
+{
+    if (!engine_one_key_space(db->engine))
+        return true;
+    return (db->archiver = series_archive_start(db)) != NULL;
+}
+
 /* open() is false where the system gives no thread; what the thread would do completes "The system
  * gives no thread ...". */
 struct service {
@@ -308,6 +316,7 @@ static const struct service behind_catalog[] = {
     {open_retention, "to remove records with"},
     {open_carrier, "to carry records with"},
     {open_series_age, "to age series with"},
+    {open_archive, "for archives"},
 };
 
 static int open_services(struct ctx *c, struct wr_db *db, const struct service *all, size_t count)
@@ -460,6 +469,7 @@ void wr_close(struct wr_db *db)
     stream_carrier_free(db->carrier);
     stream_settle_free(db->settle);
     searches_free(db->searches);
+    series_archive_free(db->archiver);
     txns_free(db->txns);
     rekeyer_free(db->rekeyer);
     index_builder_free(db->index_builder);

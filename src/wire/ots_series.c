@@ -33,6 +33,8 @@ int ots_decode_create_series_request(struct ctx *c, const void *message, struct 
     TRY(ots_decode_create_table_request(c, m->table, &table));
     out->create_series =
         (struct wr_create_series){.table = table.create_table, .series = read_spec(m->series)};
+    if (m->has_archive)
+        out->create_series.archive = pb_view(m->archive);
     return 0;
 }
 
@@ -44,6 +46,8 @@ void ots_encode_create_series_request(struct buf *b, const struct wr_request *re
     ots_encode_create_table_request(b, &table);
     pb_close(b, start, 0);
     put_spec(b, 2, &req->create_series.series);
+    if (req->create_series.archive.len)
+        pb_put_bytes(b, 3, req->create_series.archive);
 }
 
 int ots_decode_change_series_request(struct ctx *c, const void *message, struct wr_request *out)
@@ -58,6 +62,8 @@ int ots_decode_change_series_request(struct ctx *c, const void *message, struct 
         change->spec = read_spec(m->series);
     if (m->has_period)
         change->period = pb_view(m->period);
+    if (m->has_archive)
+        change->archive = pb_view(m->archive);
     return 0;
 }
 
@@ -71,6 +77,8 @@ void ots_encode_change_series_request(struct buf *b, const struct wr_request *re
         put_spec(b, 3, &change->spec);
     if (change->period.ptr)
         pb_put_bytes(b, 4, change->period);
+    if (change->archive.len)
+        pb_put_bytes(b, 5, change->archive);
 }
 
 static void put_period(struct buf *b, unsigned field, const struct wr_series_period *p)
@@ -97,6 +105,11 @@ bytes ots_encode_series_response(struct ctx *c, const struct wr_request *req,
     pb_put_bytes(&b, 3, r->dropped);
     for (size_t i = 0; i < r->count; i++)
         put_period(&b, 4, &r->periods[i]);
+    if (r->archive.len) {
+        pb_put_bytes(&b, 5, r->archive);
+        pb_put_bytes(&b, 6, r->archived);
+        pb_put_bytes(&b, 7, r->archive_state);
+    }
     return buf_bytes(&b);
 }
 
@@ -117,5 +130,10 @@ int ots_decode_series_response(struct ctx *c, const void *message, struct wr_rep
                                             .dropped = pb_view(m->dropped),
                                             .periods = periods,
                                             .count = m->n_periods};
+    if (m->has_archive) {
+        out->series.archive = pb_view(m->archive);
+        out->series.archived = pb_view(m->archived);
+        out->series.archive_state = pb_view(m->archive_state);
+    }
     return 0;
 }

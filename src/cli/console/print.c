@@ -1,7 +1,7 @@
 #include "cli/console/print.h"
 
 #include "base/ctx.h"
-#include "cli/console/type_name.h"
+#include "record/type_name.h"
 #include "cli/console/value.h"
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
 
 #include "cli/console/grid.h"
 #include "cli/console/print.h"
-#include "cli/console/type_name.h"
+#include "record/type_name.h"
 #include "cli/console/value.h"
 #include "cli/console/width.h"
 

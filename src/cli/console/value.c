@@ -1,7 +1,7 @@
 #include "cli/console/value.h"
 
 #include "base/number.h"
-#include "cli/console/type_name.h"
+#include "record/type_name.h"
 #include "record/json.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
 
 #include "base/buf.h"
 #include "cli/transfer/key_ranges.h"
-#include "cli/transfer/walk.h"
+#include "client/walk.h"
 
 #include <openssl/evp.h>
 #include <stdio.h>

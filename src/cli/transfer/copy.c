@@ -1,7 +1,7 @@
 #include "cli/transfer/copy.h"
 
 #include "cli/console/print.h"
-#include "cli/transfer/walk.h"
+#include "client/walk.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 #include "cli/transfer/copy_follow.h"
 
-#include "cli/transfer/walk.h"
+#include "client/walk.h"
 
 #include <stdlib.h>
 

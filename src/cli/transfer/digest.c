@@ -5,7 +5,7 @@
 #include "cli/transfer/digest.h"
 
 #include "base/buf.h"
-#include "cli/transfer/walk.h"
+#include "client/walk.h"
 
 #include <openssl/evp.h>
 #include <stdio.h>

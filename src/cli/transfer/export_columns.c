@@ -1,7 +1,7 @@
 #include "cli/transfer/export_columns.h"
 
-#include "cli/console/type_name.h"
-#include "cli/transfer/cells.h"
+#include "record/type_name.h"
+#include "archive/cells.h"
 
 #include <stdlib.h>
 

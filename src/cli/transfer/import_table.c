@@ -1,7 +1,7 @@
 #include "cli/transfer/import_table.h"
 
 #include "cli/transfer/import_split.h"
-#include "cli/transfer/walk.h"
+#include "client/walk.h"
 
 #include <stdio.h>
 

@@ -3,7 +3,7 @@
 #include "base/thread.h"
 #include "cli/transfer/content.h"
 #include "cli/transfer/twin.h"
-#include "cli/transfer/walk.h"
+#include "client/walk.h"
 
 #include <stdio.h>
 

@@ -1,9 +1,9 @@
 #include "cli/transfer/plan.h"
 
 #include "cli/console/option.h"
-#include "cli/console/type_name.h"
+#include "record/type_name.h"
 #include "cli/console/value.h"
-#include "cli/transfer/cells.h"
+#include "archive/cells.h"
 
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 #include "cli/transfer/walkers.h"
 
 #include "base/thread.h"
-#include "cli/transfer/walk.h"
+#include "client/walk.h"
 
 #include <stdio.h>
 

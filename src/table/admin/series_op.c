@@ -2,6 +2,7 @@
 #include "table/admin/table_op.h"
 #include "table/catalog/catalog_series.h"
 #include "table/maint/series_age.h"
+#include "table/maint/series_archive.h"
 #include "table/model/partition.h"
 #include "table/model/series_place.h"
 
@@ -49,7 +50,11 @@ static void series_describe(struct call *call, const struct table *t)
                                   .frozen = last_before(a, &s->series, s->series.frozen),
                                   .dropped = last_before(a, &s->series, s->series.gone),
                                   .periods = periods,
-                                  .count = s->series.count};
+                                  .count = s->series.count,
+                                  .archive = arena_copy(a, s->series.archive)};
+    if (s->series.archive.len)
+        call->reply.series.archived = last_before(a, &s->series, s->series.archived);
+    call->reply.series.archive_state = series_archive_state(call->db->archiver, a, s->id);
     call->reply.series.spec.column = arena_copy(a, s->series.spec.column);
 }
 
@@ -85,8 +90,11 @@ static int make(struct catalog_txn *x, struct call *call)
         return fail_code(x->c, E_EXIST);
     TRY(table_op_check_quota(x, 1));
     s = schema_from_create(x->c, catalog_txn_ids(x, 1), x->instance, &create->table);
-    s->series =
-        (struct schema_series){.spec = create->series, .frozen = PERIOD_NONE, .gone = PERIOD_NONE};
+    s->series = (struct schema_series){.spec = create->series,
+                                       .frozen = PERIOD_NONE,
+                                       .gone = PERIOD_NONE,
+                                       .archive = create->archive,
+                                       .archived = PERIOD_NONE};
     /* What is old already takes no writes from the first moment on. */
     series_age_due(&s->series, clock_watch_removal_ms(x->db), &s->series.frozen, &gone);
     return catalog_txn_put(x, s);
@@ -107,6 +115,7 @@ int create_series_start(struct call *call)
                     "period there, as examples/month-tables does.");
     TRY(schema_check_create(c, &call->db->limits, table_op_key_columns(call), &create->table));
     TRY(series_check(c, &create->table, &create->series));
+    TRY(series_check_archive(c, create->archive));
     return table_op_start(call, &op_create);
 }
 
@@ -123,6 +132,16 @@ static int set_ages(struct catalog_txn *x, struct schema *s, const struct wr_ser
     return catalog_series_follow(x, s);
 }
 
+/* Another place holds nothing yet; what has not been dropped goes there. */
+static int set_archive(struct catalog_txn *x, struct schema *s, bytes archive)
+{
+    TRY(series_check_archive(x->c, archive));
+    if (!bytes_equal(s->series.archive, archive))
+        s->series.archived = PERIOD_NONE;
+    s->series.archive = archive;
+    return catalog_txn_put(x, s);
+}
+
 static int change(struct catalog_txn *x, struct call *call)
 {
     const struct wr_change_series *ask = &call->req->change_series;
@@ -135,6 +154,8 @@ static int change(struct catalog_txn *x, struct call *call)
         TRY(set_ages(x, &s, &ask->spec));
         return catalog_txn_put(x, &s);
     }
+    if (ask->action == WR_SERIES_ARCHIVE)
+        return set_archive(x, &s, ask->archive);
     if (!period_parse(s.series.spec.by, ask->period, &number))
         return fail(x->c, E_PARAMETER,
                     "'%.*s' is no period of series '%.*s': a month is written 2025-03, a week "
@@ -154,7 +175,7 @@ int change_series_start(struct call *call)
 {
     enum wr_series_action action = call->req->change_series.action;
 
-    if (action < WR_SERIES_AGE || action > WR_SERIES_DROP)
+    if (action < WR_SERIES_AGE || action > WR_SERIES_ARCHIVE)
         return fail(&call->c, E_PARAMETER, "ChangeSeries has no action %d.", (int)action);
     return table_op_start(call, &op_change);
 }

@@ -119,6 +119,10 @@ bool catalog_fills_index(struct catalog *cat, const struct table *t, uint32_t in
 /* The same of the stream that it has in `t`. */
 bool catalog_keeps_stream(struct catalog *cat, const struct table *t);
 
+/* True if no request that is under way holds a description of the period's table in which it takes
+ * writes: nothing of it changes any more, but rows that expire. */
+bool catalog_keeps_frozen(struct catalog *cat, const struct table *t);
+
 /* The same of the table's change log. */
 bool catalog_keeps_change_log(struct catalog *cat, const struct table *t);
 

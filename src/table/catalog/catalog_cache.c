@@ -84,6 +84,17 @@ static bool has_change_log(const struct schema *s, uint32_t id)
     return s->change_log == id;
 }
 
+static bool is_frozen(const struct schema *s, uint32_t id)
+{
+    (void)id;
+    return s->period.frozen;
+}
+
+bool catalog_keeps_frozen(struct catalog *cat, const struct table *t)
+{
+    return all_keep(cat, t, 0, is_frozen);
+}
+
 static bool has_index(const struct schema *s, uint32_t id)
 {
     for (size_t i = 0; i < s->index_count; i++)

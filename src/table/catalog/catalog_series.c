@@ -115,6 +115,7 @@ int catalog_series_freeze(struct catalog_txn *x, struct schema *s, int64_t numbe
 int catalog_series_drop(struct catalog_txn *x, struct schema *s, int64_t number)
 {
     const struct schema_series was = s->series;
+    int64_t kept = series_kept(&was);
     char name[PERIOD_TEXT_BYTES];
 
     if (number > was.frozen) {
@@ -123,6 +124,13 @@ int catalog_series_drop(struct catalog_txn *x, struct schema *s, int64_t number)
             x->c, E_PARAMETER,
             "Period %s of series '%.*s' still takes writes. Freeze it before it is dropped.", name,
             BYTES_FMT(s->d.table));
+    }
+    if (number > kept) {
+        period_name(was.spec.by, kept, name);
+        return fail(x->c, E_PARAMETER,
+                    "Period %s of series '%.*s' is not in the archive yet (series status says "
+                    "why). Take the archive off the series if its rows are to go for good.",
+                    name, BYTES_FMT(s->d.table));
     }
     for (size_t i = 0; i < was.count && was.periods[i] < number; i++) {
         struct catalog_txn_other *other = period_table(x, was.periods[i]);

@@ -19,7 +19,8 @@ void catalog_series_grow(struct series_growth *g);
  *
  * freeze: periods below `number` take no writes from now on; whoever holds an older description of
  * their tables is refused under the row's lock. drop: they go, with their rows; E_PARAMETER if
- * some of them are not frozen. follow: their tables get what `s` has. */
+ * some of them are not frozen, or not in the archive that the series has. follow: their tables get
+ * what `s` has. */
 int catalog_series_freeze(struct catalog_txn *x, struct schema *s, int64_t number);
 int catalog_series_drop(struct catalog_txn *x, struct schema *s, int64_t number);
 int catalog_series_follow(struct catalog_txn *x, const struct schema *s);

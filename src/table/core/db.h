@@ -26,6 +26,7 @@ struct router;
 struct scheduler;
 struct scrubber;
 struct searches;
+struct series_archiver;
 struct warmer;
 struct size_watch;
 struct stream_carrier;
@@ -78,6 +79,7 @@ struct wr_db {
     struct sampler *sampler;             /* NULL: no heat maps */
     struct size_watch *sizes;
     struct searches *searches; /* NULL: no search indexes, for the engine numbers no changes */
+    struct series_archiver *archiver;   /* NULL: no series, or before they are served */
     struct stream_retention *retention; /* NULL: the engine keeps no streams */
     struct txns *txns;
     struct texts *texts;
@@ -113,6 +115,7 @@ enum db_priority {
     PRIORITY_BALANCE,
     PRIORITY_SWEEP,
     PRIORITY_REKEY,
+    PRIORITY_ARCHIVE,
     PRIORITY_SIZES,
     PRIORITY_SCRUB,
     PRIORITY_WARM,

@@ -21,12 +21,16 @@ const uint32_t form_sizes[WR_OP_COUNT] = {
 /* The structs that have grown. */
 #define UPDATE_TABLE_FIRST offsetof(struct wr_request, update_table.annotation)
 #define CREATE_TABLE_FIRST offsetof(struct wr_request, create_table.annotation)
+#define CREATE_SERIES_FIRST offsetof(struct wr_request, create_series.archive)
+#define CHANGE_SERIES_FIRST offsetof(struct wr_request, change_series.archive)
 
 const uint32_t form_first_sizes[WR_OP_COUNT] = {
 #define OP(name, ...)                                                                              \
-    [WR_OP_##name] = WR_OP_##name == WR_OP_UPDATE_TABLE   ? UPDATE_TABLE_FIRST                     \
-                     : WR_OP_##name == WR_OP_CREATE_TABLE ? CREATE_TABLE_FIRST                     \
-                                                          : WR_SIZE_##name,
+    [WR_OP_##name] = WR_OP_##name == WR_OP_UPDATE_TABLE    ? UPDATE_TABLE_FIRST                    \
+                     : WR_OP_##name == WR_OP_CREATE_TABLE  ? CREATE_TABLE_FIRST                    \
+                     : WR_OP_##name == WR_OP_CREATE_SERIES ? CREATE_SERIES_FIRST                   \
+                     : WR_OP_##name == WR_OP_CHANGE_SERIES ? CHANGE_SERIES_FIRST                   \
+                                                           : WR_SIZE_##name,
 #include "op.def"
 };
 

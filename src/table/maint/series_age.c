@@ -30,6 +30,8 @@ void series_age_due(const struct schema_series *s, int64_t now_ms, int64_t *froz
     *frozen = before(number + 1, s->spec.hot);
     if (s->spec.warm)
         *gone = before(*frozen, s->spec.warm);
+    if (*gone > series_kept(s))
+        *gone = series_kept(s);
 }
 
 /* What is frozen goes only with the next change, when all know that it is. */
@@ -125,7 +127,7 @@ static int age_step(void *arg, struct task_step *step)
 {
     int code = series_age_some(arg, &step->more);
 
-    step->next_us = LOOK_US;
+    step->next_us = step->more ? 0 : LOOK_US;
     if (code)
         snprintf(step->text, sizeof(step->text), "%s", err_info(code)->text);
     return code;

@@ -13,7 +13,7 @@
 bool series_age_start(struct wr_db *db);
 
 /* Below which period number a series should take no writes, and below which it should have no
- * periods, at that time; PERIOD_NONE: all stay. Pure. */
+ * periods, at that time; PERIOD_NONE: all stay. What is to be in the archive first stays. Pure. */
 void series_age_due(const struct schema_series *s, int64_t now_ms, int64_t *frozen, int64_t *gone);
 
 /* One change that is due of some series. *more: there was one. The task's own, and for tests. */

@@ -34,6 +34,24 @@ int name_check_table(struct ctx *c, bytes name)
     return 0;
 }
 
+int name_check_table_or_period(struct ctx *c, bytes name)
+{
+    const char *at = name.len ? memchr(name.ptr, '@', name.len) : NULL;
+    bytes period;
+
+    if (PORT_LIKELY(!at))
+        return name_check_table(c, name);
+    period = bytes_skip(name, (size_t)(at + 1 - (const char *)name.ptr));
+    for (size_t i = 0; i < period.len; i++)
+        if (!name_is_digit(bytes_u8(period)[i]) && bytes_u8(period)[i] != '-' &&
+            bytes_u8(period)[i] != 'W')
+            return name_check_table(c, name);
+    return period.len && name.len <= NAME_BYTES_MAX &&
+                   table_name_ok(bytes_of(name.ptr, (size_t)(at - (const char *)name.ptr)))
+               ? E_OK
+               : name_check_table(c, name);
+}
+
 int name_check_column(struct ctx *c, bytes name)
 {
     if (PORT_UNLIKELY(name.len == 0 || name.len > NAME_BYTES_MAX || *bytes_u8(name) == '#' ||

@@ -10,6 +10,10 @@
  * Else E_PARAMETER, "Invalid table name: '…'.". */
 int name_check_table(struct ctx *c, bytes name);
 
+/* The same, or the name of a period's table: one of these, '@', and digits, '-' and 'W'. What reads
+ * may name it. */
+int name_check_table_or_period(struct ctx *c, bytes name);
+
 /* Column names of every kind (key, defined, attribute, in columns_to_get and in filters): 1 to
  * NAME_BYTES_MAX bytes of UTF-8 that do not start with '#'. Else E_PARAMETER, "Invalid column name:
  * '…'.". */

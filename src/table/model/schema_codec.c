@@ -19,9 +19,11 @@
  * whose rows such a server would put where nobody looks, version 14 for those whose changes leave
  * records beside their rows (decision 42), which such a server would leave out, version 15 for
  * those whose locks of transactions are records (decision 43), which such a server would not mind,
- * version 17 for those with an index whose changes leave marks for now (index_note.h), where such a
- * server would bring entries (16 is another branch's); all else is written as version 1. */
+ * version 16 for series with an archive, whose periods such a server would drop before they are
+ * there, version 17 for those with an index whose changes leave marks for now (index_note.h), where
+ * such a server would bring entries; all else is written as version 1. */
 #define SCHEMA_VERSION_MARKS 17
+#define SCHEMA_VERSION_ARCHIVE 16
 #define SCHEMA_VERSION_TXN_RECORDS 15
 #define SCHEMA_VERSION_BESIDE 14
 #define SCHEMA_VERSION_SERIES 13
@@ -196,6 +198,8 @@ static uint8_t version_of(const struct schema *s)
 {
     if (leaves_marks(s))
         return SCHEMA_VERSION_MARKS;
+    if (s->series.archive.len)
+        return SCHEMA_VERSION_ARCHIVE;
     if (s->txn_records)
         return SCHEMA_VERSION_TXN_RECORDS;
     if (s->stream_beside)

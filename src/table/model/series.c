@@ -32,6 +32,10 @@ void series_encode(struct buf *f, const struct schema_series *s)
     buf_put_varint(f, s->count);
     for (size_t i = 0; i < s->count; i++)
         series_put_number(f, s->periods[i]);
+    if (!s->archive.len)
+        return;
+    buf_put_counted(f, s->archive);
+    series_put_number(f, s->archived);
 }
 
 void series_decode(struct arena *a, struct reader *f, struct schema_series *out)
@@ -39,7 +43,8 @@ void series_decode(struct arena *a, struct reader *f, struct schema_series *out)
     int64_t *periods;
     uint64_t count;
 
-    *out = (struct schema_series){.spec = {.by = (enum wr_series_by)read_u8(f)}};
+    *out = (struct schema_series){.spec = {.by = (enum wr_series_by)read_u8(f)},
+                                  .archived = PERIOD_NONE};
     out->spec.unit = (enum wr_series_unit)read_u8(f);
     out->spec.column = read_counted(f);
     out->spec.hot = (int32_t)series_read_number(f);
@@ -62,6 +67,10 @@ void series_decode(struct arena *a, struct reader *f, struct schema_series *out)
     }
     out->periods = periods;
     out->count = count;
+    if (f->bad || !reader_left(f))
+        return;
+    out->archive = read_counted(f);
+    out->archived = series_read_number(f);
 }
 
 void series_period_encode(struct buf *f, const struct schema_period *p)
@@ -127,6 +136,40 @@ int series_check_ages(struct ctx *c, const struct wr_series_spec *spec)
     return E_OK;
 }
 
+/* Stores may take a/../b for b. */
+static bool has_dots(bytes path)
+{
+    const char *at = path.ptr, *end = at + path.len;
+
+    while (at < end) {
+        const char *slash = memchr(at, '/', (size_t)(end - at)), *stop = slash ? slash : end;
+
+        if ((stop - at == 1 && at[0] == '.') || (stop - at == 2 && at[0] == '.' && at[1] == '.'))
+            return true;
+        at = stop + 1;
+    }
+    return false;
+}
+
+int series_check_archive(struct ctx *c, bytes archive)
+{
+    static const char scheme[] = "s3://";
+    bytes name = archive;
+
+    if (!archive.len)
+        return E_OK;
+    if (bytes_starts(archive, bytes_str(scheme)))
+        name = bytes_skip(archive, strlen(scheme));
+    if (name.len == archive.len || !name.len || *bytes_u8(name) == '/' ||
+        archive.len > SERIES_ARCHIVE_BYTES_MAX || memchr(archive.ptr, 0, archive.len) ||
+        !bytes_is_utf8(archive) || has_dots(name))
+        return fail(c, E_PARAMETER,
+                    "The archive of a series is s3://BUCKET/PREFIX, of at most %d bytes, and no "
+                    "part of it is . or ...",
+                    SERIES_ARCHIVE_BYTES_MAX);
+    return E_OK;
+}
+
 static int check_time_type(struct ctx *c, const struct wr_series_spec *spec, enum wr_type type)
 {
     enum wr_type wanted = spec->unit == WR_SERIES_TEXT ? WR_VARCHAR : WR_BIGINT;
@@ -163,6 +206,14 @@ int series_check(struct ctx *c, const struct wr_create_table *t, const struct wr
 }
 
 /* ---- the list ---- */
+
+int64_t series_kept(const struct schema_series *s)
+{
+    for (size_t i = 0; i < s->count && s->archive.len; i++)
+        if (s->periods[i] >= s->archived)
+            return s->periods[i];
+    return INT64_MAX;
+}
 
 size_t series_find(const struct schema_series *s, int64_t number)
 {

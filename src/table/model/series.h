@@ -4,8 +4,8 @@
  * The series' own table has the name that clients know, and no row. A period's table is named
  * NAME@PERIOD, which is no name that a client can give.
  *
- * Periods below `frozen` take no writes, those below `gone` were dropped. Both only grow, so
- * a clock that steps back makes nothing writable again. */
+ * Periods below `frozen` take no writes, those below `archived` are in the archive, those below
+ * `gone` were dropped. They only grow, so a clock that steps back makes nothing writable again. */
 #ifndef TABLE_MODEL_SERIES_H
 #define TABLE_MODEL_SERIES_H
 
@@ -18,7 +18,11 @@ struct schema_series {
     int64_t frozen, gone;       /* period numbers (period.h); PERIOD_NONE: none */
     const int64_t *periods;     /* those that have a table, ascending */
     size_t count;
+    bytes archive;    /* "s3://BUCKET/PREFIX"; empty: none */
+    int64_t archived; /* counts only with an archive */
 };
+
+#define SERIES_ARCHIVE_BYTES_MAX 1024
 
 /* Of a period's table. */
 struct schema_period {
@@ -39,6 +43,13 @@ int series_check(struct ctx *c, const struct wr_create_table *t, const struct wr
 
 /* The numbers of hot and warm periods alone. */
 int series_check_ages(struct ctx *c, const struct wr_series_spec *spec);
+
+/* Where its archive is to be; empty: it has none. E_PARAMETER. */
+int series_check_archive(struct ctx *c, bytes archive);
+
+/* The first period with a table that must not be dropped, for it is not in the archive yet;
+ * INT64_MAX: there is none such. */
+int64_t series_kept(const struct schema_series *s);
 
 /* Index in s->periods, or s->count. */
 size_t series_find(const struct schema_series *s, int64_t number);

@@ -39,6 +39,20 @@ static bytes a_series(void)
     return encode(&series, NULL);
 }
 
+static bytes an_archive(void)
+{
+    static const struct schema_series series = {
+        .spec = {.by = WR_SERIES_BY_MONTH, .column = BYTES_LIT("user"), .hot = 1},
+        .frozen = 660,
+        .gone = -3,
+        .periods = periods,
+        .count = 3,
+        .archive = BYTES_LIT("s3://b/p"),
+        .archived = 0};
+
+    return encode(&series, NULL);
+}
+
 static bytes a_period(void)
 {
     return encode(NULL, &(struct schema_period){.series = 4, .number = -3, .frozen = true});
@@ -47,13 +61,15 @@ static bytes a_period(void)
 static void test_golden(void **state)
 {
     struct golden goldens[] = {{"schema-series", "A series by month.", a_series()},
-                               {"schema-period", "The table of one of its periods.", a_period()}};
+                               {"schema-period", "The table of one of its periods.", a_period()},
+                               {"schema-archive", "A series with an archive.", an_archive()}};
 
     (void)state;
     /* An older server must refuse both. */
     assert_int_equal(*bytes_u8(goldens[0].value), 13);
     assert_int_equal(*bytes_u8(goldens[1].value), 13);
-    golden_check("series.hex", "Series of tables.", goldens, 2);
+    assert_int_equal(*bytes_u8(goldens[2].value), 16);
+    golden_check("series.hex", "Series of tables.", goldens, 3);
 }
 
 static void test_round_trip(void **state)
@@ -72,6 +88,10 @@ static void test_round_trip(void **state)
     buf_init(&b, &c.arena, 256);
     schema_encode(&b, &back);
     assert_true(bytes_equal(buf_bytes(&b), a_series()));
+    assert_int_equal(schema_decode(&c, an_archive(), &back), E_OK);
+    assert_true(bytes_equal(back.series.archive, BYTES_LIT("s3://b/p")));
+    assert_int_equal(back.series.archived, 0);
+    assert_int_equal(series_kept(&back.series), 0);
     assert_int_equal(schema_decode(&c, a_period(), &back), E_OK);
     assert_int_equal(back.period.series, 4);
     assert_int_equal(back.period.number, -3);
@@ -91,6 +111,7 @@ static void test_damage(void **state)
 {
     (void)state;
     golden_damage(a_series(), 3000, decode, NULL);
+    golden_damage(an_archive(), 3000, decode, NULL);
     golden_damage(a_period(), 3000, decode, NULL);
 }
 

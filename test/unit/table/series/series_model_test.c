@@ -47,8 +47,8 @@ static void make(struct requests *q, enum wr_series_by by, struct wr_bytes layou
     struct wr_request series = {.op = WR_OP_CREATE_SERIES};
 
     t.table = tables[1];
-    series.create_series =
-        (struct wr_create_series){t, {.by = by, .column = BYTES_LIT("time"), .unit = q->unit}};
+    series.create_series = (struct wr_create_series){
+        .table = t, .series = {.by = by, .column = BYTES_LIT("time"), .unit = q->unit}};
     assert_int_equal(database_run(q->db, &plain), WR_OK);
     assert_int_equal(database_run(q->db, &series), WR_OK);
 }

@@ -1,6 +1,6 @@
 /* walk.h: all rows of a table in key order, page by page. */
-#ifndef CLI_TRANSFER_WALK_H
-#define CLI_TRANSFER_WALK_H
+#ifndef CLIENT_WALK_H
+#define CLIENT_WALK_H
 
 #include "client/client.h"
 
@@ -19,6 +19,18 @@ int walk_row(struct ctx *c, struct client *cl, const struct wr_get_row *get, str
  * request's start. */
 int walk_page(struct ctx *c, struct client *cl, const struct wr_request *request,
               struct wr_reply *out);
+
+/* A range, a page at a time. */
+struct walk {
+    struct wr_request request;
+    struct arena start; /* where the next page begins, but of the first */
+};
+
+void walk_begin(struct walk *w, const struct wr_get_range *range);
+/* The next page, if there is one: what `fn` returns for its rows; *more: perhaps another one
+ * follows. */
+int walk_next(struct ctx *c, struct walk *w, struct client *cl, walk_fn *fn, void *arg, bool *more);
+void walk_end(struct walk *w);
 
 /* Reads the rows of a range, forward or backward; its limit is no matter. The request is repeated
  * while the server is busy. Memory is that of one page. */

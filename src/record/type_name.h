@@ -1,6 +1,6 @@
 /* type_name.h: how commands name the types of values. */
-#ifndef CLI_CONSOLE_TYPE_NAME_H
-#define CLI_CONSOLE_TYPE_NAME_H
+#ifndef RECORD_TYPE_NAME_H
+#define RECORD_TYPE_NAME_H
 
 #include "base/bytes.h"
 #include "widerow.h"

@@ -1,8 +1,8 @@
 /* cells.h: cells of a row as bytes, for what the columns of a file cannot hold: names beyond those
  * that have a column, other types in the same column, older versions and timestamps. They stand in
  * the column CELLS_COLUMN (doc/format.md, "Exported cells"). */
-#ifndef CLI_TRANSFER_CELLS_H
-#define CLI_TRANSFER_CELLS_H
+#ifndef ARCHIVE_CELLS_H
+#define ARCHIVE_CELLS_H
 
 #include "base/buf.h"
 #include "widerow.h"

@@ -1,4 +1,4 @@
-#include "cli/transfer/walk.h"
+#include "client/walk.h"
 
 #define PAGE_ROWS 5000
 
@@ -122,34 +122,55 @@ int walk_page(struct ctx *c, struct client *cl, const struct wr_request *request
     return fail(c, code, "%s", text);
 }
 
+void walk_begin(struct walk *w, const struct wr_get_range *range)
+{
+    *w = (struct walk){.request = {.op = WR_OP_GET_RANGE, .get_range = *range}};
+    w->request.get_range.has_limit = true;
+    w->request.get_range.limit = PAGE_ROWS;
+    arena_init(&w->start, NULL, 0);
+}
+
+int walk_next(struct ctx *c, struct walk *w, struct client *cl, walk_fn *fn, void *arg, bool *more)
+{
+    struct arena last_start = w->start;
+    struct wr_reply reply;
+    struct ctx page;
+    int code;
+
+    *more = w->request.get_range.start.count != 0;
+    if (!*more)
+        return 0;
+    ctx_init(&page, c->clock, NULL, NULL, 0);
+    arena_init(&w->start, NULL, 0);
+    code = walk_page(&page, cl, &w->request, &reply);
+    if (code == 0) {
+        w->request.get_range.start = walk_copy_key(&w->start, &reply.range.next);
+        code = fn(&page, arg, reply.range.rows, reply.range.row_count);
+    }
+    if (code && code != WALK_ENOUGH)
+        fail(c, code, "%s", page.text ? page.text : "ended");
+    arena_release(&last_start);
+    ctx_release(&page);
+    *more = w->request.get_range.start.count != 0;
+    return code;
+}
+
+void walk_end(struct walk *w)
+{
+    arena_release(&w->start);
+}
+
 int walk_range(struct ctx *c, struct client *cl, const struct wr_get_range *range, walk_fn *fn,
                void *arg)
 {
-    struct wr_request request = {.op = WR_OP_GET_RANGE, .get_range = *range};
-    struct arena start, last_start;
+    struct walk w;
+    bool more = true;
     int code = 0;
 
-    request.get_range.has_limit = true;
-    request.get_range.limit = PAGE_ROWS;
-    arena_init(&start, NULL, 0);
-    while (code == 0 && request.get_range.start.count) {
-        struct wr_reply reply;
-        struct ctx page;
-
-        ctx_init(&page, c->clock, NULL, NULL, 0);
-        last_start = start;
-        arena_init(&start, NULL, 0);
-        code = walk_page(&page, cl, &request, &reply);
-        if (code == 0) {
-            request.get_range.start = walk_copy_key(&start, &reply.range.next);
-            code = fn(&page, arg, reply.range.rows, reply.range.row_count);
-        }
-        if (code && code != WALK_ENOUGH)
-            fail(c, code, "%s", page.text ? page.text : "ended");
-        arena_release(&last_start);
-        ctx_release(&page);
-    }
-    arena_release(&start);
+    walk_begin(&w, range);
+    while (code == 0 && more)
+        code = walk_next(c, &w, cl, fn, arg, &more);
+    walk_end(&w);
     return code == WALK_ENOUGH ? 0 : code;
 }
 

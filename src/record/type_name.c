@@ -1,4 +1,4 @@
-#include "cli/console/type_name.h"
+#include "record/type_name.h"
 
 #include "base/port.h"
 

@@ -1,6 +1,6 @@
 /* Cells beside the columns of an exported file: the bytes that doc/format.md describes, there and
  * back, and what is none of them. */
-#include "cli/transfer/cells.h"
+#include "archive/cells.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-#include "cli/transfer/cells.h"
+#include "archive/cells.h"
 
 /* Numbers of types in the file: those of enum wr_type. */
 #define TIMED 0x80
