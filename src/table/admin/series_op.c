@@ -168,8 +168,14 @@ static int change(struct catalog_txn *x, struct call *call)
     return catalog_txn_put(x, &s);
 }
 
+/* Whoever gets the answer to a freeze may read the periods out whole. */
+static bool freezes(const struct call *call)
+{
+    return call->req->change_series.action == WR_SERIES_FREEZE;
+}
+
 static const struct table_op op_change = {
-    .decide = change, .describe = series_describe, .serves_series = true};
+    .decide = change, .describe = series_describe, .freezes = freezes, .serves_series = true};
 
 int change_series_start(struct call *call)
 {

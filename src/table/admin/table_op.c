@@ -27,6 +27,7 @@ struct table_call {
     struct table *coming;   /* with an index that is not followed everywhere yet */
     struct route_wait wait; /* until an index that was made is followed */
     int64_t coming_since_ms;
+    struct catalog_freeze freeze;
 };
 
 int table_op_check_quota(struct catalog_txn *x, size_t more)
@@ -410,6 +411,31 @@ static bool wait_for_coming(struct table_call *op)
     return true;
 }
 
+/* ---- what was frozen ---- */
+
+static void freeze_ended(struct job *self)
+{
+    op_end(PORT_CONTAINER(self, struct table_call, freeze.job), E_OK);
+}
+
+/* False: the answer need not wait. */
+static bool wait_for_freeze(struct table_call *op)
+{
+    struct call *call = op->call;
+    const struct schema *s;
+
+    if (!op->op->freezes || !op->txn.next || !op->op->freezes(call))
+        return false;
+    s = &op->txn.next->schema;
+    op->freeze = (struct catalog_freeze){
+        .series = s->id, .number = s->series.frozen, .job = {.run = freeze_ended}};
+    op->op->describe(call, op->txn.next);
+    catalog_txn_release(&op->txn); /* with the descriptions that were before */
+    if (!catalog_await_frozen(call->db->catalog, &op->freeze))
+        op_end(op, E_OK);
+    return true;
+}
+
 static void op_told(void *arg, int code)
 {
     op_end(arg, code == E_BUSY ? E_OK : code);
@@ -454,7 +480,7 @@ static void table_op_done(struct catalog_txn *x, int code)
     if (!code && x->silent && x->drops && x->notify_ms == CATALOG_FRESH_NOTIFY_MS) {
         op->job.run = op_close;
         jobs_submit(x->db->jobs, &op->job);
-    } else if (code || !wait_for_coming(op)) {
+    } else if (code || (!wait_for_coming(op) && !wait_for_freeze(op))) {
         op_end(op, code);
     }
 }

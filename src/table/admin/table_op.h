@@ -11,6 +11,9 @@ struct table_op {
     int (*decide)(struct catalog_txn *x, struct call *call);
     /* Fills in the reply, by the table as it is published now. */
     void (*describe)(struct call *call, const struct table *t);
+    /* NULL, or: is the answer to wait until no write of those under way can come to lie in the
+     * periods that a series has frozen? */
+    bool (*freezes)(const struct call *call);
     bool makes;            /* there need not be a table */
     bool makes_partitions; /* of a new table */
     bool serves_series;    /* the table may be a series */

@@ -6,6 +6,7 @@
 #ifndef TABLE_CATALOG_CATALOG_H
 #define TABLE_CATALOG_CATALOG_H
 
+#include "base/workers.h"
 #include "table/core/catalog_key.h"
 #include "table/model/table.h"
 
@@ -119,9 +120,20 @@ bool catalog_fills_index(struct catalog *cat, const struct table *t, uint32_t in
 /* The same of the stream that it has in `t`. */
 bool catalog_keeps_stream(struct catalog *cat, const struct table *t);
 
-/* True if no request that is under way holds a description of the period's table in which it takes
- * writes: nothing of it changes any more, but rows that expire. */
-bool catalog_keeps_frozen(struct catalog *cat, const struct table *t);
+/* True if no request that is under way holds a description of a table of that series' periods below
+ * `number` in which it takes writes: nothing of these changes any more, but rows that expire. */
+bool catalog_keeps_frozen(struct catalog *cat, uint32_t series, int64_t number);
+
+/* Somebody who waits for that. */
+struct catalog_freeze {
+    uint32_t series;
+    int64_t number;
+    struct job job; /* submitted when it is so (jobs.h) */
+    struct catalog_freeze *next;
+};
+
+/* False: it is so already, and the job is not submitted. */
+bool catalog_await_frozen(struct catalog *cat, struct catalog_freeze *f);
 
 /* The same of the table's change log. */
 bool catalog_keeps_change_log(struct catalog *cat, const struct table *t);

@@ -6,6 +6,7 @@
 
 #include "base/invariant.h"
 #include "table/core/db_limits.h"
+#include "table/core/jobs.h"
 #include "table/stats/sampler.h"
 
 #include <stdlib.h>
@@ -29,16 +30,46 @@ void catalog_live_add(struct catalog *cat, struct table *t)
     pthread_mutex_unlock(&cat->live_lock);
 }
 
+/* Under the lock. */
+static bool live_keeps_frozen(const struct catalog *cat, uint32_t series, int64_t number)
+{
+    bool all = true;
+
+    for (const struct table *t = cat->live; t && all; t = t->live_next)
+        all = t->schema.period.series != series || t->schema.period.number >= number ||
+              t->schema.period.frozen;
+    return all;
+}
+
+/* Under the lock: those who waited for the last of such descriptions to go. */
+static void end_freezes(struct catalog *cat)
+{
+    struct catalog_freeze **at = &cat->freezes, *f;
+
+    while ((f = *at)) {
+        if (live_keeps_frozen(cat, f->series, f->number)) {
+            *at = f->next;
+            jobs_submit(cat->db->jobs, &f->job);
+        } else {
+            at = &f->next;
+        }
+    }
+}
+
 static void live_remove(struct table *t)
 {
-    if (!t->catalog)
+    struct catalog *cat = t->catalog;
+
+    if (!cat)
         return;
-    pthread_mutex_lock(&t->catalog->live_lock);
+    pthread_mutex_lock(&cat->live_lock);
     invariant(*t->live_at == t);
     *t->live_at = t->live_next;
     if (t->live_next)
         t->live_next->live_at = t->live_at;
-    pthread_mutex_unlock(&t->catalog->live_lock);
+    if (t->schema.period.series && !t->schema.period.frozen)
+        end_freezes(cat);
+    pthread_mutex_unlock(&cat->live_lock);
 }
 
 /* The rows of a table are the same whichever of its descriptions a request holds: all of them that
@@ -84,17 +115,6 @@ static bool has_change_log(const struct schema *s, uint32_t id)
     return s->change_log == id;
 }
 
-static bool is_frozen(const struct schema *s, uint32_t id)
-{
-    (void)id;
-    return s->period.frozen;
-}
-
-bool catalog_keeps_frozen(struct catalog *cat, const struct table *t)
-{
-    return all_keep(cat, t, 0, is_frozen);
-}
-
 static bool has_index(const struct schema *s, uint32_t id)
 {
     for (size_t i = 0; i < s->index_count; i++)
@@ -129,6 +149,30 @@ static bool fills_index(const struct schema *s, uint32_t id)
 bool catalog_fills_index(struct catalog *cat, const struct table *t, uint32_t index_id)
 {
     return all_keep(cat, t, index_id, fills_index);
+}
+
+bool catalog_keeps_frozen(struct catalog *cat, uint32_t series, int64_t number)
+{
+    bool all;
+
+    pthread_mutex_lock(&cat->live_lock);
+    all = live_keeps_frozen(cat, series, number);
+    pthread_mutex_unlock(&cat->live_lock);
+    return all;
+}
+
+bool catalog_await_frozen(struct catalog *cat, struct catalog_freeze *f)
+{
+    bool waits;
+
+    pthread_mutex_lock(&cat->live_lock);
+    waits = !live_keeps_frozen(cat, f->series, f->number);
+    if (waits) {
+        f->next = cat->freezes;
+        cat->freezes = f;
+    }
+    pthread_mutex_unlock(&cat->live_lock);
+    return waits;
 }
 
 bool catalog_reconciled(struct catalog *cat, const struct table *t)

@@ -52,7 +52,8 @@ struct catalog {
     _Atomic uint64_t number_ahead_us; /* so far is it ahead of our clock */
     uint64_t numbers_us, reserve_us;
     pthread_mutex_t live_lock;
-    struct table *live;  /* every struct table that somebody holds, published or not */
+    struct table *live;             /* every struct table that somebody holds, published or not */
+    struct catalog_freeze *freezes; /* under the same lock */
     int64_t rate_second; /* under the catalog's change lock: table operations in this second */
     int64_t rate_count;
 

@@ -182,7 +182,7 @@ static int archive_period(struct archiving *g, struct task_step *step)
     struct series_archiver *a = g->a;
     bool ended = false;
 
-    if (!catalog_keeps_frozen(a->db->catalog, g->table)) {
+    if (!catalog_keeps_frozen(a->db->catalog, g->series->schema.id, g->number + 1)) {
         step->next_us = BUSY_US;
         return E_OK;
     }

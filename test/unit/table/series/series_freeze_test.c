@@ -1,8 +1,9 @@
-/* Writers on many threads while periods come and are frozen: once a freeze is answered, and writes
- * that were under way then have ended, nothing of the period changes any more, and all that was
- * acknowledged is in it. */
+/* Writers on many threads while periods come and are frozen: once a freeze is answered nothing of
+ * the period changes any more, and all that was acknowledged is in it. */
 #include "base/bytes.h"
 #include "base/port.h"
+#include "table/catalog/catalog.h"
+#include "table/core/db.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,7 +29,6 @@ struct crowd {
     _Atomic uint64_t acknowledged[DAYS]; /* rows */
     atomic_int late;                     /* refused, by name */
     atomic_bool wrong;
-    _Atomic uint64_t ended[WRITERS]; /* requests */
 };
 
 static struct wr_reply *put(struct wr_db *db, int64_t id, int64_t time)
@@ -48,8 +48,8 @@ static struct wr_reply *put(struct wr_db *db, int64_t id, int64_t time)
 static void *write_rows(void *arg)
 {
     struct crowd *crowd = arg;
-    static atomic_int ids, writers;
-    int day, me = atomic_fetch_add(&writers, 1) % WRITERS;
+    static atomic_int ids;
+    int day;
 
     while ((day = atomic_load(&crowd->day)) < DAYS) {
         int id = atomic_fetch_add(&ids, 1), of = day && id % 2 ? day - 1 : day;
@@ -63,7 +63,6 @@ static void *write_rows(void *arg)
         else if (reply->code != WR_E_BUSY)
             atomic_store(&crowd->wrong, true);
         wr_reply_free(reply);
-        atomic_fetch_add(&crowd->ended[me], 1);
     }
     return NULL;
 }
@@ -96,17 +95,6 @@ static uint64_t count(struct wr_db *db, int day)
         wr_reply_free(reply);
     }
     return rows;
-}
-
-/* Until the requests that are under way have ended. */
-static void wait_for_writers(struct crowd *crowd)
-{
-    for (int i = 0; i < WRITERS; i++) {
-        uint64_t before = atomic_load(&crowd->ended[i]);
-
-        while (atomic_load(&crowd->ended[i]) == before)
-            sched_yield();
-    }
 }
 
 static int freeze(struct wr_db *db, int day)
@@ -152,7 +140,6 @@ static void crowd_run(struct wr_db *db)
             sched_yield();
         if (day) { /* while they write it */
             assert_int_equal(freeze(db, day - 1), WR_OK);
-            wait_for_writers(&crowd);
             frozen[day - 1] = count(db, day - 1);
         }
     }
@@ -194,11 +181,54 @@ static void test_on_disk(void **state)
     database_remove(db, dir);
 }
 
+/* ---- the answer ---- */
+
+struct asked {
+    struct wr_db *db;
+    atomic_bool answered;
+};
+
+static void *ask_freeze(void *arg)
+{
+    struct asked *asked = arg;
+
+    assert_int_equal(freeze(asked->db, 0), WR_OK);
+    atomic_store(&asked->answered, true);
+    return NULL;
+}
+
+/* One write that began before is still under way: it holds what it began with. */
+static void test_waits_for_writes(void **state)
+{
+    struct asked asked = {.db = *state};
+    struct table *began;
+    pthread_t thread;
+    int code = WR_OK;
+
+    make(asked.db);
+    wr_reply_free(put(asked.db, 1, 1));
+    began = catalog_get(asked.db->catalog, BYTES_LIT("test"), BYTES_LIT("s@1970-01-01"));
+    assert_non_null(began);
+    pthread_create(&thread, NULL, ask_freeze, &asked);
+    while (code != WR_E_PARAMETER) { /* until it is frozen for those that begin now */
+        struct wr_reply *reply = put(asked.db, 2, 2);
+
+        code = reply->code;
+        wr_reply_free(reply);
+    }
+    usleep(100000);
+    assert_false(atomic_load(&asked.answered));
+    table_release(began);
+    pthread_join(thread, NULL);
+    assert_true(atomic_load(&asked.answered));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_in_memory, database_set_up, database_tear_down),
         cmocka_unit_test(test_on_disk),
+        cmocka_unit_test_setup_teardown(test_waits_for_writes, database_set_up, database_tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
