@@ -12,7 +12,8 @@
 #define THREADS 4       /* that read logs */
 #define ROUND_THREADS 2 /* of tables of few partitions */
 #define FEW_PARTITIONS 32
-#define LOOK_SHARE 20   /* a look at a table nobody reads comes after so many times what one takes \
+#define LOOK_SHARE                                                                                 \
+    20                  /* a look at a table nobody reads comes after so many times what one takes \
                          */
 #define LOOKS_MAX 64    /* tables that take long, of which that is remembered */
 #define WAITING_MAX 256 /* jobs; each is a request, whose memory is bounded elsewhere */
