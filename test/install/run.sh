@@ -59,7 +59,7 @@ mv "$lib.away" "$lib"
 
 # The library.
 check "its soname" sh -c 'readelf -d "$1" | grep -F "[libwiderow.so.0]"' - "$lib/libwiderow.so"
-sed -n 's/^WR_API .*[ *]\(wr_[a-z0-9_]*\)(.*/\1@@WIDEROW_0/p' include/widerow.h | sort >"$work/declared"
+sed -n 's/^WR_API .*[ *]\(wr_[a-z0-9_]*\)(.*/\1@@WIDEROW_0/p' include/widerow.h include/widerow_load.h | sort >"$work/declared"
 check "widerow.h declares functions" [ "$(wc -l <"$work/declared")" -ge 40 ]
 nm -D --defined-only "$lib/libwiderow.so" | awk '$2 != "A" { print $3 }' | sort >"$work/shown"
 check "the shared library shows those, with their version" diff "$work/declared" "$work/shown"

@@ -125,9 +125,9 @@ static struct wr_task task(struct bed *b, const char *name)
 
 static void all_tasks_are_told_of(void **state)
 {
-    static const char *const names[] = {"sweep",        "rekey",  "index",    "balance",
-                                        "scrub",        "warm",   "sizes",    "stream",
-                                        "transactions", "series", "changelog"};
+    static const char *const names[] = {"sweep",        "rekey",  "index",     "balance",
+                                        "scrub",        "warm",   "sizes",     "stream",
+                                        "transactions", "series", "changelog", "archive"};
     struct bed *b = *state;
     struct wr_task first;
 
