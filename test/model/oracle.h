@@ -83,6 +83,8 @@ struct oracle {
     bool parts_values; /* the engine may have the rows of one partition key in several places */
     struct oracle_table *tables;
     struct oracle_txn *txns;
+    uint64_t *orphans; /* numbers of transactions whose table was dropped; its own memory */
+    size_t orphan_count;
     struct oracle_txn *inside; /* the one that the request being answered works in, or NULL */
     uint64_t starts;           /* transactions that were asked for */
     int64_t now_ms;            /* of the request being answered */

@@ -257,6 +257,7 @@ struct oracle *oracle_new(const struct limits *limits, bytes instance)
 void oracle_free(struct oracle *o)
 {
     oracle_txns_end(o, NULL);
+    mem_free(o->orphans);
     while (o->tables) {
         struct oracle_table *t = o->tables;
 

@@ -75,12 +75,34 @@ static void txn_end(struct oracle *o, struct oracle_txn *x)
     mem_free(x);
 }
 
+static void orphan_add(struct oracle *o, uint64_t number)
+{
+    uint64_t *more = mem_alloc((o->orphan_count + 1) * sizeof(*more));
+
+    if (o->orphan_count)
+        memcpy(more, o->orphans, o->orphan_count * sizeof(*more));
+    more[o->orphan_count++] = number;
+    mem_free(o->orphans);
+    o->orphans = more;
+}
+
+static bool is_orphan(const struct oracle *o, uint64_t number)
+{
+    size_t i = 0;
+
+    while (i < o->orphan_count && o->orphans[i] != number)
+        i++;
+    return i < o->orphan_count;
+}
+
 void oracle_txns_end(struct oracle *o, const struct oracle_table *t)
 {
     struct oracle_txn *next;
 
     for (struct oracle_txn *x = o->txns; x; x = next) {
         next = x->next;
+        if (t && x->base == t)
+            orphan_add(o, x->number);
         if (!t || x->base == t)
             txn_end(o, x);
     }
@@ -188,8 +210,14 @@ void oracle_txn_op(struct oracle *o, const struct wr_request *req, const struct 
         return;
     }
     x = oracle_txn_find(o, req->commit_transaction.id);
-    if (!x) { /* who finds out that its table is gone is told that */
-        expected->code = actual->code == WR_E_NOT_EXIST ? WR_E_NOT_EXIST : WR_E_SESSION;
+    /* Who finds out that its table is gone is told that; an abort need not look at the table. */
+    if (!x) {
+        bool aborted = req->op == WR_OP_ABORT_TRANSACTION && actual->code == WR_OK &&
+                       is_orphan(o, oracle_txn_number(req->commit_transaction.id));
+
+        expected->code = aborted                          ? WR_OK
+                         : actual->code == WR_E_NOT_EXIST ? WR_E_NOT_EXIST
+                                                          : WR_E_SESSION;
         return;
     }
     /* The table may refuse by now what it took inside: updates, types of indexed columns. */
