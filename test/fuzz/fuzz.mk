@@ -10,7 +10,7 @@ CPPFLAGS := -Iinclude -Isrc -I$(OUT)/gen -D_GNU_SOURCE -DWR_VERSION=$(file <VERS
 CFLAGS := -std=c11 -O1 -g -fno-omit-frame-pointer -Wall -Wextra -Wshadow $(SANITIZE)
 LIBS := -lsqlite3 -lprotobuf-c -lcrypto -lz -lzstd -lxxhash -lpcre2-8 -licuuc -lm -pthread
 
-SRC := $(shell find src/base src/parquet src/table src/search src/wire src/sql/run src/sql/parse src/sql/mysql -name '*.c') src/sql/calendar.c src/engine/engine.c src/engine/engine_get.c src/engine/engine_conf.c src/engine/mem.c src/net/address.c src/net/range.c src/net/head.c \
+SRC := $(shell find src/base src/parquet src/table src/search src/wire src/sql/run src/sql/parse src/sql/mysql -name '*.c') src/sql/calendar.c src/engine/engine.c src/engine/engine_get.c src/engine/engine_conf.c src/engine/mem.c src/engine/sorter.c src/net/address.c src/net/range.c src/net/head.c \
 	$(filter-out %/main.c %/admin.c %/metrics.c,$(wildcard src/server/*.c))
 PROTO := $(wildcard src/wire/proto/*.proto)
 GEN := $(PROTO:src/wire/proto/%.proto=$(OUT)/gen/%.pb-c.c)
