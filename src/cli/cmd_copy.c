@@ -10,6 +10,7 @@
 #include "cli/transfer/base_tables.h"
 #include "cli/transfer/copy_follow.h"
 #include "cli/transfer/digest.h"
+#include "cli/transfer/stop.h"
 #include "cli/transfer/twin.h"
 #include "client/walk.h"
 
@@ -252,23 +253,6 @@ struct followed {
     struct copy_follow follow;
 };
 
-static volatile sig_atomic_t writers_stopped;
-
-static void on_stop(int sig)
-{
-    (void)sig;
-    writers_stopped = 1;
-}
-
-/* The second one ends the copy as any other program. */
-static void catch_stop(void)
-{
-    struct sigaction action = {.sa_handler = on_stop, .sa_flags = (int)SA_RESETHAND};
-
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-}
-
 static int follow_begin(struct ctx *c, struct copy_run *run, bytes name, struct followed *f)
 {
     int64_t since_us = run->options->resume ? 0 : clock_wall_us(c->clock);
@@ -315,7 +299,7 @@ static int follow_changes(struct ctx *c, struct copy_run *run, struct followed *
     bool stopped, current, said = false;
 
     do {
-        stopped = writers_stopped;
+        stopped = stop_wanted();
         TRY(follow_rounds(c, all, count, &current));
         if (current && !said)
             printf("the copy is up to date. To switch: stop the writers, press Ctrl-C here, and "
@@ -337,7 +321,7 @@ static int follow_steps(struct ctx *c, struct copy_run *run, const bytes *names,
 {
     for (size_t i = 0; i < count; i++)
         TRY(follow_begin(c, run, names[i], &all[i]));
-    catch_stop();
+    stop_catch();
     TRY(follow_changes(c, run, all, count));
     for (size_t i = 0; i < count; i++)
         TRY(finish_table(c, run, &all[i].table, &all[i].follow.copy));

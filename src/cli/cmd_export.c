@@ -17,6 +17,7 @@
 #include "cli/read_flags.h"
 #include "cli/span.h"
 #include "archive/cells.h"
+#include "archive/row_file.h"
 #include "cli/transfer/export_columns.h"
 #include "cli/transfer/ordered.h"
 #include "cli/transfer/plan.h"
@@ -299,22 +300,6 @@ static void stop_texts(void *arg)
 
 /* ---- Parquet ---- */
 
-/* "id:integer,at:integer" */
-static bytes key_note(struct ctx *c, const struct wr_table_description *table)
-{
-    struct buf b;
-
-    buf_init(&b, &c->arena, 0);
-    for (size_t i = 0; i < table->key_count; i++) {
-        if (i)
-            buf_put_u8(&b, ',');
-        buf_put_bytes(&b, table->key[i].name);
-        buf_put_u8(&b, ':');
-        buf_put_bytes(&b, bytes_str(type_name(table->key[i].type)));
-    }
-    return buf_bytes(&b);
-}
-
 /* By number: the key, what stands beside, the attributes. In the file, that comes last. */
 static int open_parquet(struct ctx *c, struct export *e)
 {
@@ -334,7 +319,7 @@ static int open_parquet(struct ctx *c, struct export *e)
             return fail(c, E_PARAMETER, "column %.*s is of type %s, which export does not write",
                         BYTES_FMT(name), type_name(type));
     }
-    e->parquet = parquet_open(e->out, columns, e->first, key_note(c, e->table));
+    e->parquet = parquet_open(e->out, columns, e->first, row_file_key(c, e->table));
     for (size_t i = 0; i < known->count; i++)
         parquet_insert(e->parquet,
                        &(struct parquet_column){known->list[i].name, known->list[i].type, false},

@@ -5,6 +5,7 @@
 #include "cli/sides.h"
 #include "cli/transfer/base_tables.h"
 #include "cli/transfer/migrate_table.h"
+#include "cli/transfer/stop.h"
 
 #include "base/thread.h"
 
@@ -210,23 +211,6 @@ static int fill_and_finish(struct migrate_table *m, const struct migrate_clients
     return code ? code : migrate_table_finish(m, clients);
 }
 
-static volatile sig_atomic_t writers_stopped;
-
-static void on_stop(int sig)
-{
-    (void)sig;
-    writers_stopped = 1;
-}
-
-/* The second one ends the migration as any other program. */
-static void catch_stop(void)
-{
-    struct sigaction action = {.sa_handler = on_stop, .sa_flags = (int)SA_RESETHAND};
-
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-}
-
 /* How far behind the last table is; *current: none is. */
 static double find_lag(const struct migrate_run *run, uint64_t *changes, bool *current)
 {
@@ -264,7 +248,7 @@ static void follow_tables(struct migrate_run *run)
     double lag_s;
 
     for (;;) {
-        bool stopped = writers_stopped;
+        bool stopped = stop_wanted();
 
         if (all_tables(run, migrate_table_follow) == run->count)
             return;
@@ -323,9 +307,9 @@ static int migrate_steps(struct ctx *c, struct cli *cli, struct migrate_run *run
         failed = all_tables(run, fill_and_finish);
     } else {
         if (fill_tables(c, run) < run->count) {
-            catch_stop();
+            stop_catch();
             follow_tables(run);
-            if (!writers_stopped && run->until_lag_s >= 0)
+            if (!stop_wanted() && run->until_lag_s >= 0)
                 return pause_here(c, run);
         }
         failed = all_tables(run, migrate_table_finish);
