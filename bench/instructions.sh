@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # User instructions of a request in the server, counted by callgrind: they do not depend on what else the machine does.
 #
-#   bench/instructions.sh [BUILD …]     one column a build folder; build-release unless given
+#   bench/instructions.sh [BUILD …]     one column a build folder; build-release unless given. ONLY=TEXT: only lines with it
 #
 # A request's cost is the difference between two runs that send different numbers of them, so start and end of the
 # server do not count. Needs valgrind (Debian's). The digits behind a line are the ratio to the first build.
@@ -44,6 +44,10 @@ total() {
 
 read_rows() { "$1/widerow" bench read --records 1000 --connections 8 --ops "$2" --quiet; }
 write_rows() { "$1/widerow" bench write --records 1000 --connections 8 --ops "$2" --quiet; }
+update_rows() { "$1/widerow" bench update-other --records 1000 --connections 8 --ops "$2" --quiet; }
+indexed=(--table indexed --indexes 2)
+write_indexed() { "$1/widerow" bench write "${indexed[@]}" --records 1000 --connections 8 --ops "$2" --quiet; }
+update_indexed() { "$1/widerow" bench update-other "${indexed[@]}" --records 1000 --connections 8 --ops "$2" --quiet; }
 # A page of all rows: the workload `range` of bench begins at random keys.
 scan_table() { for ((i = 0; i < $2; i++)); do "$1/widerow" scan bench --limit 0 >/dev/null || return; done; }
 
@@ -53,16 +57,20 @@ cost() { echo $((($(total "$1" "$2" "$4") - $(total "$1" "$2" "$3")) / ($4 - $3)
 "$1/widerowd" --data "$work/data" --http 127.0.0.1:0 --sql off --admin off --port-file "$work/port" >"$work/log" 2>&1 &
 server=$!
 wait_for_port
-"$1/widerow" bench load --records 1000 --quiet --endpoint "http://$(sed -n 's/^http=//p' "$work/port")" >/dev/null || exit 1
+for table in "" "${indexed[*]}"; do
+    # shellcheck disable=SC2086
+    "$1/widerow" bench load $table --records 1000 --quiet --endpoint "http://$(sed -n 's/^http=//p' "$work/port")" >/dev/null || exit 1
+done
 kill -TERM $server
 wait $server
 server=
 
-printf '%-28s' 'instructions of a request'
+printf '%-30s' 'instructions of a request'
 printf ' %20s' "$@"
 echo
 while read -r name workload few many; do
-    printf '%-28s' "$name"
+    [[ $name == *"${ONLY:-}"* ]] || continue
+    printf '%-30s' "$name"
     first=
     for build; do
         n=$(cost "$build" "$workload" "$few" "$many" </dev/null)
@@ -73,5 +81,8 @@ while read -r name workload few many; do
 done <<'LIST'
 GetRow read_rows 500 3500
 PutRow write_rows 500 3500
+PutRow_of_two_indexed_columns write_indexed 500 3500
+UpdateRow update_rows 500 3500
+UpdateRow_beside_two_indexes update_indexed 500 3500
 GetRange_of_1,000_rows scan_table 10 60
 LIST

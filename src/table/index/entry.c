@@ -110,8 +110,9 @@ static size_t entry_column_of(const struct index *index, size_t base_column)
     return 0;
 }
 
-bytes entry_base_cols(struct arena *a, const struct schema *base, const struct index *index,
-                      bytes cols)
+/* The key columns of the row that an entry with these is of. */
+static bytes entry_base_cols(struct arena *a, const struct schema *base, const struct index *index,
+                             bytes cols)
 {
     struct buf b;
 
@@ -199,20 +200,25 @@ bool entry_change(struct batch_builder *e, const struct index *index, const stru
     return true;
 }
 
-static void add_mark(struct batch_builder *e, const struct index *index, bytes cols)
+void entry_mark(struct batch_builder *e, const struct index *index, bytes cols,
+                const struct index_entry *old, const struct index_entry *now)
 {
-    struct kv mark = index_note_mark(e->arena, index->location.id, cols);
+    struct kv mark;
 
+    if (!entry_moves(index, old, now))
+        return;
+    mark = index_note_mark(e->arena, index->location.id, cols, old->cols);
     batch_add(e, EDIT_PUT, mark.key, mark.value);
 }
 
-void entry_mark(struct batch_builder *e, const struct index *index, const struct index_entry *old,
-                const struct index_entry *now)
+struct entry_mark entry_mark_read(struct arena *a, const struct schema *base,
+                                  const struct index *index, bytes mark_key)
 {
-    if (!entry_moves(index, old, now))
-        return;
-    if (old->there)
-        add_mark(e, index, old->cols);
-    if (now->there && !(old->there && bytes_equal(old->cols, now->cols)))
-        add_mark(e, index, now->cols);
+    bool of_entry;
+    bytes rest = index_note_cols(mark_key, &of_entry);
+    size_t n = key_columns_length(base->d.key, rest, base->d.key_count);
+
+    if (of_entry)
+        return (struct entry_mark){entry_base_cols(a, base, index, rest), rest};
+    return (struct entry_mark){bytes_of(rest.ptr, n), bytes_skip(rest, n)};
 }

@@ -43,10 +43,6 @@ bool entry_equal(const struct index_entry *a, const struct index_entry *b);
 bool entry_moves(const struct index *index, const struct index_entry *old,
                  const struct index_entry *now);
 
-/* The key columns (encoded) of the row of `base` that an entry with these is of. In the arena. */
-bytes entry_base_cols(struct arena *a, const struct schema *base, const struct index *index,
-                      bytes cols);
-
 /* The entry's record and its key, in the arena: `there`. */
 struct kv entry_record(struct arena *a, const struct location *p, const struct index_entry *entry);
 
@@ -56,11 +52,22 @@ bool entry_change(struct batch_builder *e, const struct index *index, const stru
                   const struct index_entry *now);
 
 /* While the index is INDEX_COMING where entries land with their rows, what lies at its entries'
- * keys is written in one go, by its build alone (maint/index_stage.h). So a change leaves a mark at
- * each key where it would have changed an entry. When changes bring entries again, each mark is
- * visited, once: all base keys are in the key of an entry, so what belongs there is a function of
- * one row as it is then. */
-void entry_mark(struct batch_builder *e, const struct index *index, const struct index_entry *old,
-                const struct index_entry *now);
+ * keys is written in one go, by its build alone (maint/index_stage.h). So a change that would have
+ * changed the entry of the row with these key columns (encoded) leaves a mark of the row, with the
+ * key of the entry that it had before. The build may have read the row in any of the states that it
+ * was in: in the last one, or in one that a change has led away from, whose entry is in a mark
+ * then. When changes bring entries again, each row with marks is visited, once: the entries in them
+ * go, and the one that belongs to the row as it is then is put. */
+void entry_mark(struct batch_builder *e, const struct index *index, bytes cols,
+                const struct index_entry *old, const struct index_entry *now);
+
+/* A mark's key, taken apart: the key columns of the row, and of the entry that it may have had;
+ * empty: none. In the arena, or views of the key. */
+struct entry_mark {
+    bytes cols, entry_cols;
+};
+
+struct entry_mark entry_mark_read(struct arena *a, const struct schema *base,
+                                  const struct index *index, bytes mark_key);
 
 #endif

@@ -30,7 +30,7 @@ static void index_record_change(const struct row_observer *o, const struct row_c
         old = entry_of(e->arena, x->base, x->index, change->cols, change->old);
     now = entry_of(e->arena, x->base, x->index, change->cols, change->now);
     if (x->index->phase == INDEX_COMING)
-        entry_mark(e, x->index, &old, &now);
+        entry_mark(e, x->index, change->cols, &old, &now);
     else
         entry_change(e, x->index, &old, &now);
 }

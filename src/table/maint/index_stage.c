@@ -10,7 +10,7 @@
 #include "table/sync/wait.h"
 
 #define STAGES_MAX 2   /* each has memory to sort in */
-#define SLICE_MS 400   /* a slice; the scheduler rests half as long at most */
+#define SLICE_MS 1000  /* a slice; the scheduler rests a fifth of it at most */
 #define FAILED_TIMES 2 /* one that failed rests so long, in times that it had taken */
 #ifdef WR_FAULTS
 #define MARKS_PAGE 64
@@ -162,10 +162,11 @@ static int gather_row_alone(struct walk_visitor *v, struct ctx *c, const struct 
                             struct batch_builder *e)
 {
     const struct gather *g = PORT_CONTAINER(v, struct gather, walk.visitor);
+    bytes cols = bytes_skip(kv->key, KEY_PREFIX_BYTES);
     struct index_entry none = {.there = false}, entry;
 
-    TRY(entry_load(c, v->table, g->index, bytes_skip(kv->key, KEY_PREFIX_BYTES), &entry));
-    entry_mark(e, g->index, &none, &entry);
+    TRY(entry_load(c, v->table, g->index, cols, &entry));
+    entry_mark(e, g->index, cols, &none, &entry);
     return E_OK;
 }
 
@@ -281,33 +282,47 @@ int index_stage_slice(struct index_stages *all, struct ctx *c, struct table *t,
 
 /* ---- marks ---- */
 
+/* A row and its marks, which are beside each other. */
+struct marked_row {
+    const struct entry_mark *marks;
+    const struct kv *records; /* of them */
+    size_t count;
+};
+
 struct mark_walk {
     struct walk_visitor visitor;
     const struct index *index;
-    struct page marks, rows; /* for each mark its row; no value: it is not there */
+    struct page marks, rows;   /* no value: it is not there */
+    struct marked_row *marked; /* of each of `rows` */
 };
 
-/* What belongs at the mark's key. */
-static void settle_mark(const struct mark_walk *w, struct batch_builder *e, const struct kv *row,
-                        const struct index_entry *entry)
+/* What its marks name goes, and what belongs to the row comes. */
+static void settle_marks(const struct mark_walk *w, struct batch_builder *e, const struct kv *row,
+                         const struct index_entry *entry)
 {
-    bytes mark = w->marks.items[row - w->rows.items].key, cols = index_note_cols(mark);
-    struct kv record;
-    struct buf key;
+    const struct marked_row *m = &w->marked[row - w->rows.items];
+    const struct location *p = &w->index->location;
 
-    if (entry->there && bytes_equal(entry->cols, cols)) {
-        record = entry_record(e->arena, &w->index->location, entry);
+    if (entry->there) {
+        struct kv record = entry_record(e->arena, p, entry);
+
         batch_add(e, EDIT_PUT, record.key, record.value);
-    } else {
-        buf_init(&key, e->arena, KEY_PREFIX_BYTES + cols.len);
-        layout_put_key(&key, &w->index->location, KIND_RECORD, cols);
-        batch_add(e, EDIT_DELETE, buf_bytes(&key), BYTES_NONE);
     }
-    batch_add(e, EDIT_DELETE, mark, BYTES_NONE);
+    for (size_t i = 0; i < m->count; i++) {
+        bytes cols = m->marks[i].entry_cols;
+        struct buf key;
+
+        if (cols.len && !(entry->there && bytes_equal(cols, entry->cols))) {
+            buf_init(&key, e->arena, KEY_PREFIX_BYTES + cols.len);
+            layout_put_key(&key, p, KIND_RECORD, cols);
+            batch_add(e, EDIT_DELETE, buf_bytes(&key), BYTES_NONE);
+        }
+        batch_add(e, EDIT_DELETE, m->records[i].key, BYTES_NONE);
+    }
 }
 
-static int visit_mark(struct walk_visitor *v, struct ctx *c, const struct kv *kv,
-                      struct batch_builder *e, bool *alone)
+static int visit_marked(struct walk_visitor *v, struct ctx *c, const struct kv *kv,
+                        struct batch_builder *e, bool *alone)
 {
     const struct mark_walk *w = PORT_CONTAINER(v, struct mark_walk, visitor);
     struct index_entry entry = {.there = false};
@@ -321,42 +336,55 @@ static int visit_mark(struct walk_visitor *v, struct ctx *c, const struct kv *kv
         entry = entry_of(&c->arena, &v->table->schema, w->index,
                          bytes_skip(kv->key, KEY_PREFIX_BYTES), &row);
     }
-    settle_mark(w, e, kv, &entry);
+    settle_marks(w, e, kv, &entry);
     return E_OK;
 }
 
-static int visit_mark_alone(struct walk_visitor *v, struct ctx *c, const struct kv *kv,
-                            struct batch_builder *e)
+static int visit_marked_alone(struct walk_visitor *v, struct ctx *c, const struct kv *kv,
+                              struct batch_builder *e)
 {
     const struct mark_walk *w = PORT_CONTAINER(v, struct mark_walk, visitor);
     struct index_entry entry;
 
     TRY(entry_load(c, v->table, w->index, bytes_skip(kv->key, KEY_PREFIX_BYTES), &entry));
-    settle_mark(w, e, kv, &entry);
+    settle_marks(w, e, kv, &entry);
     return E_OK;
 }
 
-/* The rows of the marks, as they are at the moment. */
-static int read_rows(struct mark_walk *w, struct ctx *c)
+/* Which rows the marks are of. */
+static void find_rows(struct mark_walk *w, struct arena *a)
 {
-    const struct table *t = w->visitor.table;
-    struct get *gets = ARENA_ARRAY(&c->arena, struct get, w->marks.count);
+    const struct schema *base = &w->visitor.table->schema;
+    struct entry_mark *marks = ARENA_ARRAY(a, struct entry_mark, w->marks.count);
 
-    w->rows = (struct page){.items = ARENA_ARRAY(&c->arena, struct kv, w->marks.count),
-                            .count = w->marks.count};
+    w->rows = (struct page){.items = ARENA_ARRAY(a, struct kv, w->marks.count)};
+    w->marked = ARENA_ARRAY(a, struct marked_row, w->marks.count);
     for (size_t i = 0; i < w->marks.count; i++) {
-        bytes cols = entry_base_cols(&c->arena, &t->schema, w->index,
-                                     index_note_cols(w->marks.items[i].key));
         struct buf key;
 
-        buf_init(&key, &c->arena, KEY_PREFIX_BYTES + cols.len);
-        layout_put_key(&key, &t->schema.location, KIND_RECORD, cols);
-        w->rows.items[i].key = buf_bytes(&key);
-        gets[i] = (struct get){
-            .partition = t->schema.location.id, .key = w->rows.items[i].key, .view = VIEW_LATEST};
+        marks[i] = entry_mark_read(a, base, w->index, w->marks.items[i].key);
+        if (i > 0 && bytes_equal(marks[i].cols, marks[i - 1].cols)) {
+            w->marked[w->rows.count - 1].count++;
+            continue;
+        }
+        buf_init(&key, a, KEY_PREFIX_BYTES + marks[i].cols.len);
+        layout_put_key(&key, &base->location, KIND_RECORD, marks[i].cols);
+        w->marked[w->rows.count] = (struct marked_row){&marks[i], &w->marks.items[i], 1};
+        w->rows.items[w->rows.count++] = (struct kv){buf_bytes(&key), BYTES_NONE};
     }
-    wait_get_many(c, w->visitor.db->engine, gets, w->marks.count);
-    for (size_t i = 0; i < w->marks.count; i++) {
+}
+
+/* As they are at the moment. */
+static int read_rows(struct mark_walk *w, struct ctx *c)
+{
+    struct get *gets = ARENA_ARRAY(&c->arena, struct get, w->rows.count);
+
+    for (size_t i = 0; i < w->rows.count; i++)
+        gets[i] = (struct get){.partition = w->visitor.table->schema.location.id,
+                               .key = w->rows.items[i].key,
+                               .view = VIEW_LATEST};
+    wait_get_many(c, w->visitor.db->engine, gets, w->rows.count);
+    for (size_t i = 0; i < w->rows.count; i++) {
         TRY(gets[i].code);
         if (gets[i].found)
             w->rows.items[i].value = gets[i].value;
@@ -391,8 +419,10 @@ static int marks_page(struct mark_walk *w, struct walk_pages *pages, struct ctx 
     p = walk_page_new(pages);
     code = read_marks(w, &p->c, *last);
     *ended = !code && !w->marks.count;
-    if (!code && !*ended)
+    if (!code && !*ended) {
+        find_rows(w, &p->c.arena);
         code = read_rows(w, &p->c);
+    }
     if (!code && !*ended)
         code = walk_page_visit(p, &w->rows);
     if (!code && !*ended)
@@ -411,8 +441,8 @@ int index_stage_marks(struct index_stages *all, struct ctx *c, struct table *t,
     struct mark_walk w = {.visitor = {.db = all->db,
                                       .table = t,
                                       .to = index->location.id,
-                                      .visit = visit_mark,
-                                      .visit_alone = visit_mark_alone},
+                                      .visit = visit_marked,
+                                      .visit_alone = visit_marked_alone},
                           .index = index};
     int64_t until_ms = clock_mono_ms(&all->db->clock) + SLICE_MS;
     struct index_stage *s = stage_of(all, index);

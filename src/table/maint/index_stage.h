@@ -4,8 +4,8 @@
  * While the index is INDEX_COMING, changes leave marks (entry_mark()). When all do, the rows are
  * read as they are durable, without their locks; their entries are sorted beside the database and
  * taken over in one go, past log and write buffers, and with them the note that they were. Then the
- * index is INDEX_FULL: changes bring entries. When all do, each mark is visited. A row that was
- * changed behind its reading has marks at each key where the files may be wrong.
+ * index is INDEX_FULL: changes bring entries. When all do, each row with marks is visited. One that
+ * was changed behind its reading has them.
  *
  * What is sorted does not survive the process, nor a failure; it is begun anew then. */
 #ifndef TABLE_MAINT_INDEX_STAGE_H

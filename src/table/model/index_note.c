@@ -6,36 +6,39 @@
 #define NOTES_BUCKET UINT8_MAX
 #define VERSION BYTES_LIT("\1")
 
-enum { NOTE_TAKEN, NOTE_MARK };
+enum { NOTE_TAKEN, NOTE_MARK_OF_ENTRY, NOTE_MARK };
 
-static bytes note_key(struct arena *a, uint32_t location_id, uint8_t what, bytes cols)
+static bytes note_key(struct arena *a, uint32_t location_id, uint8_t what, bytes cols,
+                      bytes entry_cols)
 {
     struct buf b;
 
-    buf_init(&b, a, KEY_PREFIX_BYTES + 1 + cols.len);
+    buf_init(&b, a, KEY_PREFIX_BYTES + 1 + cols.len + entry_cols.len);
     key_put_prefix(&b, location_id, NOTES_BUCKET, KIND_CHANGE);
     buf_put_u8(&b, what);
     buf_put_bytes(&b, cols);
+    buf_put_bytes(&b, entry_cols);
     return buf_bytes(&b);
 }
 
 struct kv index_note_taken(struct arena *a, uint32_t location_id)
 {
-    return (struct kv){note_key(a, location_id, NOTE_TAKEN, BYTES_NONE), VERSION};
+    return (struct kv){note_key(a, location_id, NOTE_TAKEN, BYTES_NONE, BYTES_NONE), VERSION};
 }
 
-struct kv index_note_mark(struct arena *a, uint32_t location_id, bytes cols)
+struct kv index_note_mark(struct arena *a, uint32_t location_id, bytes cols, bytes entry_cols)
 {
-    return (struct kv){note_key(a, location_id, NOTE_MARK, cols), VERSION};
+    return (struct kv){note_key(a, location_id, NOTE_MARK, cols, entry_cols), VERSION};
 }
 
 struct key_range index_note_marks(struct arena *a, uint32_t location_id)
 {
-    return (struct key_range){note_key(a, location_id, NOTE_MARK, BYTES_NONE),
-                              note_key(a, location_id, NOTE_MARK + 1, BYTES_NONE)};
+    return (struct key_range){note_key(a, location_id, NOTE_MARK_OF_ENTRY, BYTES_NONE, BYTES_NONE),
+                              note_key(a, location_id, NOTE_MARK + 1, BYTES_NONE, BYTES_NONE)};
 }
 
-bytes index_note_cols(bytes mark_key)
+bytes index_note_cols(bytes mark_key, bool *of_entry)
 {
+    *of_entry = bytes_u8(mark_key)[KEY_PREFIX_BYTES] == NOTE_MARK_OF_ENTRY;
     return bytes_skip(mark_key, KEY_PREFIX_BYTES + 1);
 }

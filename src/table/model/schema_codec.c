@@ -20,9 +20,10 @@
  * records beside their rows (decision 42), which such a server would leave out, version 15 for
  * those whose locks of transactions are records (decision 43), which such a server would not mind,
  * version 16 for series with an archive, whose periods such a server would drop before they are
- * there, version 17 for those with an index whose changes leave marks for now (index_note.h), where
- * such a server would bring entries; all else is written as version 1. */
-#define SCHEMA_VERSION_MARKS 17
+ * there, version 18 for those with an index whose changes leave marks for now (index_note.h), where
+ * such a server would bring entries, or (version 17, which is not written any more) marks of
+ * another form; all else is written as version 1. */
+#define SCHEMA_VERSION_MARKS 18
 #define SCHEMA_VERSION_ARCHIVE 16
 #define SCHEMA_VERSION_TXN_RECORDS 15
 #define SCHEMA_VERSION_BESIDE 14

@@ -2,6 +2,7 @@
  * the edits that lead from one to the other. */
 #include "table/index/entry.h"
 
+#include "table/model/index_note.h"
 #include "table/model/key.h"
 
 #include <setjmp.h>
@@ -233,6 +234,44 @@ static void edits_are_the_difference(void **state)
     assert_true(bytes_equal(e.items[6].key, e.items[4].key));
 }
 
+/* One a change, of the row and the entry that it had; what says the same leaves none. */
+static void a_mark_names_the_row_and_what_it_had(void **state)
+{
+    struct schema base = base_of();
+    struct index x = index_of(&base, &meta, 2, 0);
+    struct wr_cell cells[] = {text_cell("text", AT), number_cell(12, AT)};
+    struct row row = row_of(cells, 2);
+    bytes cols = cols_of(&base), of_entry;
+    struct index_entry none = {.there = false}, first, other;
+    struct batch_builder e = {.arena = &c.arena};
+    struct entry_mark mark;
+
+    (void)state;
+    first = entry_of(&c.arena, &base, &x, cols, &row);
+    cells[1].value.integer = 13;
+    other = entry_of(&c.arena, &base, &x, cols, &row);
+    entry_mark(&e, &x, cols, &none, &none);
+    entry_mark(&e, &x, cols, &first, &first);
+    assert_int_equal(e.count, 0);
+    entry_mark(&e, &x, cols, &first, &other);
+    entry_mark(&e, &x, cols, &none, &other);
+    entry_mark(&e, &x, cols, &other, &none);
+    assert_int_equal(e.count, 3);
+    for (size_t i = 0; i < 3; i++) {
+        bytes had = i == 0 ? first.cols : i == 2 ? other.cols : BYTES_NONE;
+
+        assert_int_equal(e.items[i].type, EDIT_PUT);
+        mark = entry_mark_read(&c.arena, &base, &x, e.items[i].key);
+        assert_true(bytes_equal(mark.cols, cols));
+        assert_true(bytes_equal(mark.entry_cols, had));
+    }
+    of_entry = index_note_mark(&c.arena, 6, first.cols, BYTES_NONE).key;
+    ((uint8_t *)of_entry.ptr)[KEY_PREFIX_BYTES] = 1; /* as older builds left them */
+    mark = entry_mark_read(&c.arena, &base, &x, of_entry);
+    assert_true(bytes_equal(mark.cols, cols));
+    assert_true(bytes_equal(mark.entry_cols, first.cols));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -240,6 +279,7 @@ int main(void)
         TEST(what_has_none),
         TEST(every_row_has_one_by_key),
         TEST(edits_are_the_difference),
+        TEST(a_mark_names_the_row_and_what_it_had),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
