@@ -25,6 +25,7 @@ lock() { # lock MODE ROUNDS
 rounds=$([ "$TIER" = nightly ] && echo 12 || echo 2)
 if [ -n "$dir" ]; then
     check "lock, OSDs stand still" lock frozen "$rounds"
+    check "transactions, OSDs stand still" env TEST_OSD_PIDS="$(cat "$dir"/run/osd.*.pid)" timeout 400 "$BUILD/test/table/txn/txn_slow_test"
     # It waits for the lease of the process that is stopped: 20 s.
     [ "$TIER" != nightly ] || check "puts that a pause made old" lock old 2
     counts clocks

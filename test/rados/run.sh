@@ -198,7 +198,7 @@ done
 layout_flags=(--lag)
 step "spec, indexes" spec library 1 $(scripts index index_entries)
 step "spec, indexes, three servers by turns" spec http 3 $(scripts index_entries)
-step "spec, transactions, three servers by turns" spec http 3 $(scripts txn transaction)
+step "spec, transactions, three servers by turns" spec http 3 $(scripts txn txn_limits transaction)
 layout_flags=()
 step "model" timeout 900 "$BUILD/test/model" --engine rados --threads 16 --ops $([ "$TIER" = nightly ] && echo 50000 || echo 3000)
 step "model, transactions" timeout 1800 "$BUILD/test/model" --engine rados --txns --layouts --ops $([ "$TIER" = nightly ] && echo 50000 || echo 1500)

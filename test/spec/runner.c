@@ -550,12 +550,19 @@ static enum outcome run_indexed(struct run *run, struct cursor *p, const char *t
     return failure(run, text, NULL, BYTES_LIT("an index is still being built"));
 }
 
+/* "turns": several servers answer by turns. */
+static bool by_turns(const struct run *run, bytes word)
+{
+    return run->r->servers > 1 && bytes_equal(word, BYTES_LIT("turns"));
+}
+
 static bool only_here(struct run *run, struct cursor *p)
 {
     bool here = false;
 
     while (p->at->kind == TOKEN_WORD) {
-        here |= token_is(p->at, run->r->conf.engine) || token_is(p->at, run->r->door_name);
+        here |= token_is(p->at, run->r->conf.engine) || token_is(p->at, run->r->door_name) ||
+                by_turns(run, p->at->text);
         p->at++;
     }
     return here;
@@ -567,7 +574,7 @@ static enum outcome run_unless(struct run *run, struct cursor *p)
     bytes word = parse_name(p);
     const char *layout = run->r->layout ? run->r->layout : "";
 
-    return bytes_equal(word, bytes_str(run->r->conf.engine)) ||
+    return bytes_equal(word, bytes_str(run->r->conf.engine)) || by_turns(run, word) ||
                    memmem(layout, strlen(layout), word.ptr, word.len)
                ? SKIPPED
                : PASSED;

@@ -163,13 +163,21 @@ static int take_row(struct txn *t, const struct kv *stored)
     return E_OK;
 }
 
+/* Is the lock that was found that of the id, and the caller's? */
+static bool is_own(const struct txn *t)
+{
+    const struct txn_lock *l = &t->lock;
+
+    return l->held && memcmp(l->head.id.ptr, t->id, TXN_ID_BYTES) == 0 &&
+           l->head.client == t->call->req->client;
+}
+
 static int enter_take(struct txn *t)
 {
     struct call *call = t->call;
     const struct txn_lock *l = &t->lock;
 
-    if (!l->held || memcmp(l->head.id.ptr, t->id, TXN_ID_BYTES) != 0 ||
-        l->head.client != call->req->client || txn_lock_is_over(t->all->locks, &l->head))
+    if (!is_own(t))
         return fail_code(&call->c, E_SESSION);
     TRY(txn_check_tables(call, t));
     for (size_t i = 0; i < l->row_count; i++)
@@ -181,16 +189,45 @@ static int enter_take(struct txn *t)
 
 static void pool_left(void *arg, struct wr_reply *reply);
 
+static void enter_fail(struct txn *t)
+{
+    struct call *call = t->call;
+
+    txn_gone(t);
+    call_finish(call);
+}
+
+static void removal_write(struct txn *t, void (*stepped)(struct txn *t, int code));
+
+/* E_SESSION: somebody else has removed it. */
+static void enter_expired(struct txn *t, int code)
+{
+    struct ctx *c = &t->call->c;
+
+    if (!code)
+        atomic_fetch_add(&t->all->locks->expired, 1);
+    if (code && code != E_SESSION)
+        fail(c, code, "%s", err_info(code)->text);
+    else
+        fail_code(c, E_SESSION);
+    enter_fail(t);
+}
+
+/* Who is told that his transaction has ended is told it for good. So one whose time is over goes
+ * first: another server, which has not known it for as long, would go on in it. */
 static void enter_looked(struct txn_lock *l, int code)
 {
     struct txn *t = PORT_CONTAINER(l, struct txn, lock);
     struct call *call = t->call;
 
+    if (!code && is_own(t) && txn_lock_is_over(t->all->locks, &l->head)) {
+        removal_write(t, enter_expired);
+        return;
+    }
     if (code && !call->c.code)
         fail(&call->c, code, "%s", err_info(code)->text);
     if (code || enter_take(t)) {
-        txn_gone(t);
-        call_finish(call);
+        enter_fail(t);
         return;
     }
     txn_run_in(t, call, pool_left);

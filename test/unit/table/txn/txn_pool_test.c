@@ -169,6 +169,30 @@ static void nobody_has_met_it(void **state)
     wr_close(db);
 }
 
+/* One server has known the lock for its life, and says so: from then on it has ended for a server,
+ * too, that has met it just now. */
+static void its_end_is_the_same_for_all(void **state)
+{
+    struct wr_db *servers[2];
+    struct client_id id;
+
+    (void)state;
+    if (!getenv("TEST_CEPH_CONF"))
+        skip();
+    servers[0] = open_server();
+    servers[1] = open_server_for("60000");
+    assert_int_equal(begin(servers[0], 12, &id), WR_OK);
+    assert_int_equal(put(servers[1], &id, 12, 1), WR_OK);
+    usleep((LIFE_MS + 100) * 1000);
+    assert_int_equal(put(servers[0], &id, 12, 2), WR_E_SESSION);
+    assert_int_equal(put(servers[1], &id, 12, 3), WR_E_SESSION);
+    assert_int_equal(end(servers[1], &id, false), WR_E_SESSION);
+    assert_int_equal(get(servers[1], 12), 0);
+    assert_int_equal(put(servers[1], NULL, 12, 4), WR_OK);
+    wr_close(servers[0]);
+    wr_close(servers[1]);
+}
+
 static int end_of_other_instance(struct wr_db *db, const struct client_id *id)
 {
     struct wr_request r = {WR_REQUEST(COMMIT_TRANSACTION), .client = 1,
@@ -377,11 +401,16 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #ifndef __SANITIZE_THREAD__
-        cmocka_unit_test(a_server_is_killed),    cmocka_unit_test(another_server_goes_on),
-        cmocka_unit_test(a_server_is_paused),    cmocka_unit_test(nobody_has_met_it),
+        cmocka_unit_test(a_server_is_killed),
+        cmocka_unit_test(another_server_goes_on),
+        cmocka_unit_test(a_server_is_paused),
+        cmocka_unit_test(nobody_has_met_it),
 #endif
-        cmocka_unit_test(writers_meet_the_lock), cmocka_unit_test(hundreds_are_open),
-        cmocka_unit_test(a_commit_is_refused),   cmocka_unit_test(ids_of_others)};
+        cmocka_unit_test(its_end_is_the_same_for_all),
+        cmocka_unit_test(writers_meet_the_lock),
+        cmocka_unit_test(hundreds_are_open),
+        cmocka_unit_test(a_commit_is_refused),
+        cmocka_unit_test(ids_of_others)};
 
     return cmocka_run_group_tests(tests, pool_set_up, pool_tear_down);
 }
