@@ -23,7 +23,9 @@
 #define BENCH_CELLS 16               /* rows with one big cell each */
 #define BENCH_INDEXES_MAX 2          /* global indexes, of the first columns, one each */
 #define BENCH_GROUP_ROWS 3           /* rows that share a value of the partition key */
-#define BENCH_TRANSACTION_ID 36      /* bytes of a transaction's id at most */
+/* Bytes of a transaction's id at most. On a pool it has the table's name and the value of the key,
+ * in hexadecimals. */
+#define BENCH_TRANSACTION_ID 640
 
 enum bench_kind {
     BENCH_READ,      /* GetRow, all columns */

@@ -49,4 +49,8 @@ cost "PutRow, 64 at a time" PutRow "0 0.1" "0.01 0.7" write --ops 4000
 cost "increment, one after the other" UpdateRow "0.9 1.1" "0.9 1.1" hot --ops 500 --connections 1
 cost "increment, 64 at a time" UpdateRow "0 1.1" "0.001 0.7" hot --ops 4000
 
+# Start, three blind writes, a read of what was written, commit: each looks at the lock once, and all but the read write one batch.
+"$BUILD/widerow" bench transaction --records 2000 --fields 2 --ops 1 --quiet --endpoint "$endpoint" >"$work/out" 2>&1
+cost "transactions, one after the other" CommitTransaction "5.9 6.5" "4.9 5.5" transaction --ops 200 --connections 1
+
 counts cost

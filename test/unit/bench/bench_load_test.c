@@ -196,12 +196,42 @@ static void test_open_loop(void **state)
     mem_free(l);
 }
 
+/* On a pool an id has more than a UUID: whatever the table's name is, it goes into the requests. */
+static void test_ids_of_a_pool_fit(void **state)
+{
+    static char id[37 + 2 * (2 + 255 + BENCH_KEY_BYTES + 4)];
+    struct wr_reply reply = {.op = WR_OP_START_LOCAL_TRANSACTION};
+    struct bench_load *l = mem_alloc(sizeof(*l));
+    struct bench_conf conf = conf_of("transaction");
+    struct wr_request request;
+    struct bench_job job;
+    int64_t wait_us;
+    struct ctx c;
+
+    (void)state;
+    memset(id, 'a', sizeof(id));
+    reply.transaction.id = bytes_of(id, sizeof(id));
+    bench_load_init(l, &conf, &test_clock);
+    bench_load_start(l);
+    assert_true(bench_load_next(l, l->start_us, &job, &wait_us));
+    ctx_init(&c, &test_clock, NULL, NULL, 0);
+    bench_load_request(l, &job, &c, &request);
+    assert_int_equal(request.op, WR_OP_START_LOCAL_TRANSACTION);
+    assert_int_equal(bench_load_began(&c, &job, &reply), 0);
+    assert_true(bench_load_done(l, &job, 0, 0, l->start_us));
+    bench_load_request(l, &job, &c, &request);
+    assert_int_equal(request.op, WR_OP_PUT_ROW);
+    assert_true(bytes_equal(request.put_row.transaction, reply.transaction.id));
+    ctx_release(&c);
+    bench_load_release(l);
+    mem_free(l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shares_are_percents),
-        cmocka_unit_test(test_jobs_end),
-        cmocka_unit_test(test_loaders_leave_nothing_out),
+        cmocka_unit_test(test_ids_of_a_pool_fit), cmocka_unit_test(test_shares_are_percents),
+        cmocka_unit_test(test_jobs_end),          cmocka_unit_test(test_loaders_leave_nothing_out),
         cmocka_unit_test(test_open_loop),
     };
 
