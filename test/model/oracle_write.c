@@ -2,6 +2,7 @@
  * "Writes", "Batches", "Counters"). */
 #include "oracle_part.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -690,6 +691,14 @@ static bool complain(struct oracle *o, const char *what)
     return false;
 }
 
+static bool complain_of_stamp(struct oracle *o, int64_t ts, int64_t sent_ms, int64_t high)
+{
+    snprintf(o->complaint, sizeof(o->complaint),
+             "a stamp outside the call's time: %" PRId64 ", not %" PRId64 " to %" PRId64, ts,
+             sent_ms, high);
+    return false;
+}
+
 bool oracle_learn(struct oracle *o, struct oracle_row *row, const struct wr_row *actual,
                   int64_t sent_ms, int64_t answered_ms)
 {
@@ -705,7 +714,7 @@ bool oracle_learn(struct oracle *o, struct oracle_row *row, const struct wr_row 
         if (!c->open)
             continue;
         if (ts < sent_ms || ts > high)
-            return complain(o, "a stamp outside the call's time");
+            return complain_of_stamp(o, ts, sent_ms, high);
         for (size_t k = 0; k < i; k++)
             if (row->cells[k].open && row->cells[k].open_change == c->open_change &&
                 actual->cells[k].timestamp_ms != ts)
