@@ -201,9 +201,12 @@ static void a_close_waits_for_a_page_only(void **state)
     blocking_unlock(db->row_locks, &held);
     pthread_join(thread, NULL);
     ctx_release(&c);
+    /* Else the rekeyer may have come to the end before it is asked. */
+    assert_true(fault_arm("rekey_page:error:1+"));
     bed_open(b);
     rekey(b, WR_REKEY_STATUS, &under_way);
     assert_true(under_way);
+    fault_arm(NULL);
     wait_rekeyed(b);
 }
 
