@@ -114,7 +114,7 @@ bool arena_take(struct arena *a, bytes part, size_t room, struct arena_piece *ou
 {
     struct arena_block **at = link_to(a, part), *b = at ? *at : NULL;
 
-    if (!b || b->size <= BLOCK_BYTES_MAX || part.len < b->size / 4 * 3)
+    if (!b || b->size <= BLOCK_BYTES_MAX || part.len < b->size / 2)
         return false;
     *out = (struct arena_piece){.memory = (uint8_t *)b,
                                 .size = b->size,

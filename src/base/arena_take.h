@@ -15,8 +15,8 @@ struct arena_piece {
 
 /* Takes out of the arena the memory in which `part` lies, so that it is the caller's. It must be
  * more than a megabyte, which has no other's bytes in it; have `room` bytes in front of the part,
- * which may then be written over; and be three quarters filled by the part. False: it is not, and
- * all stays as it is. No mark of the arena that was made before may be gone back to. */
+ * which may then be written over; and be half filled by the part. False: it is not, and all stays
+ * as it is. No mark of the arena that was made before may be gone back to. */
 bool arena_take(struct arena *a, bytes part, size_t room, struct arena_piece *out);
 
 #endif

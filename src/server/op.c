@@ -282,12 +282,10 @@ void op_on_head(void *arg, struct http_request *r)
         cell_put(op);
 }
 
-/* The body is here and the client may ask. */
-static void op_serve(void *arg)
+/* The body is here, whose digest this is, and the client may ask. */
+static void op_serve(struct op_exchange *op, const uint8_t sum[MD5_BYTES])
 {
-    struct op_exchange *op = arg;
-
-    if (op_check_digest(op))
+    if (op_check_digest(op, sum))
         op_refuse(op);
     else if (op->route == OTS_ROUTE_EMPTY)
         op_answer(op, E_OK, bytes_of("", 0));
@@ -299,6 +297,48 @@ static void op_serve(void *arg)
         op_refuse(op);
     else
         op_submit(op);
+}
+
+static void op_serve_alone(void *arg)
+{
+    struct op_exchange *op = arg;
+    uint8_t sum[MD5_BYTES];
+
+    sign_md5_sum(op->r->body, sum);
+    op_serve(op, sum);
+}
+
+/* A large body whose digest is taken with those of others that wait for a worker, too. */
+struct op_body_wait {
+    struct digest_wait wait;
+    struct op_exchange *op;
+};
+
+static void op_body_done(struct digest_wait *self)
+{
+    op_serve(PORT_CONTAINER(self, struct op_body_wait, wait)->op, self->sum);
+}
+
+static void op_body_turn(void *arg)
+{
+    struct op_body_wait *w = arg;
+
+    digest_turn(w->op->front->digests, &w->wait);
+}
+
+static void op_serve_on_worker(struct op_exchange *op)
+{
+    struct op_front *d = op->front;
+    struct op_body_wait *w;
+
+    if (!d->digests || op->r->body.len <= LOOP_BYTES) {
+        wr_work(d->db, op_client(op), op_serve_alone, op);
+        return;
+    }
+    w = ARENA_NEW(&op->r->ctx.arena, struct op_body_wait);
+    *w = (struct op_body_wait){{.text = op->r->body, .done = op_body_done}, op};
+    digest_put(d->digests, &w->wait);
+    wr_work(d->db, op_client(op), op_body_turn, w);
 }
 
 /* Its digest, inflating and decoding take milliseconds. */
@@ -318,7 +358,7 @@ void op_on_request(void *arg, struct http_request *r)
     else if (op->route == OTS_ROUTE_GET_CELL)
         cell_get(op);
     else if (is_long_body(op))
-        wr_work(op->front->db, op_client(op), op_serve, op);
+        op_serve_on_worker(op);
     else
-        op_serve(op);
+        op_serve_alone(op);
 }

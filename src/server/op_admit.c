@@ -145,11 +145,11 @@ static int check_signature(struct op_exchange *op)
     return E_OK;
 }
 
-int op_check_digest(struct op_exchange *op)
+int op_check_digest(struct op_exchange *op, const uint8_t sum[MD5_BYTES])
 {
     char expected[SIGN_MD5_TEXT + 1];
 
-    sign_md5(op->r->body, expected);
+    sign_md5_text(sum, expected);
     if (!sign_equal(bytes_str(expected), http_header(op->r, "x-ots-contentmd5")))
         return fail(&op->r->ctx, E_AUTH,
                     "Mismatch between MD5 value of request body and x-ots-contentmd5 in header.");

@@ -2,12 +2,11 @@
  * of these states. In the first it takes sums; in the second, whoever takes them calls done() for
  * it; in the third it calls done() itself. So done() is called once, and nobody looks at a text
  * after it, nor after leaving it DONE to its own turn. */
-#define OPENSSL_SUPPRESS_DEPRECATED
 #include "server/op_digest.h"
 
 #include "base/invariant.h"
+#include "wire/sign.h"
 
-#include <openssl/md5.h>
 #include <string.h>
 
 enum { IN_LINE, TAKEN, TAKEN_AND_TURN_CAME, DONE };
@@ -69,7 +68,7 @@ static void sum_all(struct digest_wait *const *w, size_t count)
     for (size_t i = 0; i < count; i++)
         texts[i] = w[i]->text;
     if (count == 1)
-        MD5(bytes_u8(texts[0]), texts[0].len, sums[0]);
+        sign_md5_sum(texts[0], sums[0]);
     else
         md5_many(texts, count, sums);
     for (size_t i = 0; i < count; i++)

@@ -1,4 +1,5 @@
-/* op_digest.h: the digests of large answers, taken side by side where several wait for theirs. */
+/* op_digest.h: the digests of large bodies and answers, taken side by side where several wait for
+ * theirs. */
 #ifndef SERVER_OP_DIGEST_H
 #define SERVER_OP_DIGEST_H
 

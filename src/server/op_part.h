@@ -48,8 +48,9 @@ int op_admit(struct op_exchange *op);
 /* Records what the transport found wrong. */
 int op_fail_fault(struct op_exchange *op);
 
-/* The body against its digest; then as the client meant it before it was compressed. */
-int op_check_digest(struct op_exchange *op);
+/* The body's digest against what the client says; then the body as the client meant it before it
+ * was compressed. */
+int op_check_digest(struct op_exchange *op, const uint8_t sum[MD5_BYTES]);
 int op_inflate(struct op_exchange *op, bytes *body);
 
 /* `code`, which the keys and grants that we know come to. If it is a refusal and others may have

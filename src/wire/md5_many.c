@@ -56,14 +56,15 @@ FOR_EACH_PROCESSOR void turn(words m[8], const uint8_t *const p[MD5_MANY], size_
 
 #define ROTATED(x, n) ((x) << (n) | (x) >> (32 - (n)))
 #define F(x, y, z) ((((y) ^ (z)) & (x)) ^ (z))
-#define G(x, y, z) ((((x) ^ (y)) & (z)) ^ (y))
-#define H(x, y, z) ((x) ^ (y) ^ (z))
+#define G(x, y, z) (((y) & ~(z)) + ((x) & (z)))
+#define H(x, y, z) ((x) ^ ((y) ^ (z)))
 #define I(x, y, z) ((y) ^ ((x) | ~(z)))
 
-/* What is known before b is added first: f(b, c, d) is what the step before ends with. */
+/* What is known before b is added first: f(b, c, d) is what the step before ends with. For the same
+ * reason the function G has its parts added, which have no bit in common, and H takes x last. */
 #define STEP(f, a, b, c, d, w, i, s)                                                               \
     do {                                                                                           \
-        a = (a + (m[(w) % 16] + sines[i])) + f(b, c, d);                                           \
+        a = (a + (m[(w) % 16] + sine[i])) + f(b, c, d);                                            \
         a = ROTATED(a, s) + b;                                                                     \
     } while (0)
 
@@ -79,6 +80,10 @@ FOR_EACH_PROCESSOR void turn(words m[8], const uint8_t *const p[MD5_MANY], size_
 FOR_EACH_PROCESSOR void add(struct sums *s, const uint8_t *const p[MD5_MANY], size_t blocks)
 {
     words a, b, c, d, m[16];
+    const uint32_t *sine = sines;
+
+    /* Read from memory a sine is in all words by one instruction, as a constant by three. */
+    __asm__("" : "+r"(sine));
 
     memcpy(&a, s->word[0], sizeof(a));
     memcpy(&b, s->word[1], sizeof(b));
@@ -125,16 +130,33 @@ add_with_avx512(struct sums *s, const uint8_t *const p[MD5_MANY], size_t blocks)
     add(s, p, blocks);
 }
 
+__attribute__((target("avx2"))) static void
+add_with_avx2(struct sums *s, const uint8_t *const p[MD5_MANY], size_t blocks)
+{
+    add(s, p, blocks);
+}
+
 static bool has_avx512(void)
 {
     return __builtin_cpu_supports("avx512vl");
 }
 
+static bool has_avx2(void)
+{
+    return __builtin_cpu_supports("avx2");
+}
+
 #else
 
 #define add_with_avx512 add_anywhere
+#define add_with_avx2 add_anywhere
 
 static bool has_avx512(void)
+{
+    return false;
+}
+
+static bool has_avx2(void)
 {
     return false;
 }
@@ -143,8 +165,10 @@ static bool has_avx512(void)
 
 size_t md5_many_least(void)
 {
-    return has_avx512() ? 4 : 6;
+    return has_avx512() ? 4 : has_avx2() ? 3 : 6;
 }
+
+typedef void add_fn(struct sums *s, const uint8_t *const p[MD5_MANY], size_t blocks);
 
 /* The sum of text `l`: of what was added, and then of what follows. */
 static void finish(const struct sums *s, size_t l, bytes text, size_t done, uint8_t *out)
@@ -160,34 +184,66 @@ static void finish(const struct sums *s, size_t l, bytes text, size_t done, uint
     MD5_Final(out, &ctx);
 }
 
-typedef void add_fn(struct sums *s, const uint8_t *const p[MD5_MANY], size_t blocks);
-
-static void sum_by(add_fn *add_blocks, const bytes *texts, size_t count, uint8_t (*out)[MD5_BYTES])
+/* How many texts have a whole block behind the first `done`; the one of them with the least is
+ * `*shortest`. */
+static size_t longer_than(size_t done, const bytes *texts, size_t count, size_t *shortest)
 {
-    static const uint32_t first[4] = {0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476};
+    size_t longer = 0, least = SIZE_MAX;
+
+    for (size_t l = 0; l < count; l++) {
+        size_t blocks = texts[l].len / BLOCK;
+
+        longer += blocks > done;
+        if (blocks > done && blocks < least) {
+            least = blocks;
+            *shortest = l;
+        }
+    }
+    return longer;
+}
+
+/* Side by side up to the end of the shortest, then of the next, and so on. Where there is no text,
+ * or no more of it, another one's words go along for nothing. Fewer than `few` go one by one. */
+static void sum_by(add_fn *add_blocks, size_t few, const bytes *texts, size_t count,
+                   uint8_t (*out)[MD5_BYTES])
+{
+    static const uint32_t begin[4] = {0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476};
     const uint8_t *p[MD5_MANY];
-    size_t blocks = SIZE_MAX;
+    size_t done = 0, shortest = 0;
     struct sums s;
 
     assert(count && count <= MD5_MANY);
-    for (size_t l = 0; l < MD5_MANY; l++) {
-        p[l] = bytes_u8(texts[l < count ? l : 0]); /* where there is no text, the first again */
+    for (size_t l = 0; l < MD5_MANY; l++)
         for (size_t w = 0; w < 4; w++)
-            s.word[w][l] = first[w];
+            s.word[w][l] = begin[w];
+    while (longer_than(done, texts, count, &shortest) >= few) {
+        size_t until = texts[shortest].len / BLOCK;
+
+        for (size_t l = 0; l < count; l++)
+            if (texts[l].len / BLOCK == done)
+                finish(&s, l, texts[l], done * BLOCK, out[l]);
+        for (size_t l = 0; l < MD5_MANY; l++) {
+            bool has = l < count && texts[l].len / BLOCK > done;
+
+            p[l] = bytes_u8(texts[has ? l : shortest]) + done * BLOCK;
+        }
+        add_blocks(&s, p, until - done);
+        done = until;
     }
     for (size_t l = 0; l < count; l++)
-        blocks = texts[l].len / BLOCK < blocks ? texts[l].len / BLOCK : blocks;
-    add_blocks(&s, p, blocks);
-    for (size_t l = 0; l < count; l++)
-        finish(&s, l, texts[l], blocks * BLOCK, out[l]);
+        if (texts[l].len / BLOCK >= done)
+            finish(&s, l, texts[l], done * BLOCK, out[l]);
 }
 
 void md5_many(const bytes *texts, size_t count, uint8_t (*out)[MD5_BYTES])
 {
-    sum_by(has_avx512() ? add_with_avx512 : add_anywhere, texts, count, out);
+    sum_by(has_avx512() ? add_with_avx512
+           : has_avx2() ? add_with_avx2
+                        : add_anywhere,
+           md5_many_least(), texts, count, out);
 }
 
 void md5_many_anywhere(const bytes *texts, size_t count, uint8_t (*out)[MD5_BYTES])
 {
-    sum_by(add_anywhere, texts, count, out);
+    sum_by(add_anywhere, 1, texts, count, out);
 }

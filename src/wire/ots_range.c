@@ -12,9 +12,8 @@
 #define RANGE_BODY_BYTES_MIN 2048
 #define RANGE_BODY_BYTES ((size_t)6 << 20)   /* holds a page of rows of 1 KB */
 #define OPEN_WIDEN_BYTES ((size_t)128 << 10) /* up to there a matrix is written anew */
-#define RANGE_BODY_ROOM                                                                            \
-    4096 /* in front of a large one: for a head, so that it is sent from here                      \
-          */
+#define RANGE_BODY_OWN ((size_t)1 << 20)     /* from there on it is sent from its own memory, */
+#define RANGE_BODY_ROOM 4096                 /* with room for a head in front */
 
 /* The hint where a run of splits lies. There is one place, so it is any text of the usual form. */
 #define SPLIT_LOCATION "0123456789abcdef0123456789abcdef"
@@ -122,7 +121,7 @@ static bool range_body_grow(struct buf *b, size_t n)
     size_t want = b->capacity < RANGE_BODY_BYTES / 8 ? b->capacity * 8
                   : b->capacity < RANGE_BODY_BYTES   ? RANGE_BODY_BYTES
                                                      : b->capacity * 2;
-    size_t room = want < RANGE_BODY_BYTES ? 0 : RANGE_BODY_ROOM;
+    size_t room = want < RANGE_BODY_OWN ? 0 : RANGE_BODY_ROOM;
     uint8_t *data = want - b->len < n ? NULL : arena_try_alloc(b->arena, room + want);
 
     if (!data) {

@@ -396,6 +396,11 @@ void sign_digest_end(struct sign_digest *d, char out[SIGN_MD5_TEXT + 1])
     sign_md5_text(sum, out);
 }
 
+void sign_md5_sum(bytes body, uint8_t sum[MD5_DIGEST_LENGTH])
+{
+    MD5(bytes_u8(body), body.len, sum);
+}
+
 void sign_md5_text(const uint8_t sum[MD5_DIGEST_LENGTH], char out[SIGN_MD5_TEXT + 1])
 {
     EVP_EncodeBlock((unsigned char *)out, sum, MD5_DIGEST_LENGTH);
@@ -403,11 +408,10 @@ void sign_md5_text(const uint8_t sum[MD5_DIGEST_LENGTH], char out[SIGN_MD5_TEXT 
 
 void sign_md5(bytes body, char out[SIGN_MD5_TEXT + 1])
 {
-    struct sign_digest d;
+    uint8_t sum[MD5_DIGEST_LENGTH];
 
-    sign_digest_start(&d);
-    sign_digest_add(&d, body);
-    sign_digest_end(&d, out);
+    sign_md5_sum(body, sum);
+    sign_md5_text(sum, out);
 }
 
 bool sign_equal(bytes a, bytes b)

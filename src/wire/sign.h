@@ -69,7 +69,8 @@ void sign_trailer(const struct sign_key *key, bytes request_signature, const uin
 /* base64(MD5) of a body (x-ots-contentmd5). */
 void sign_md5(bytes body, char out[SIGN_MD5_TEXT + 1]);
 
-/* The same of a sum that is there already. */
+/* In two steps: the sum itself, and the text of one that is there. */
+void sign_md5_sum(bytes body, uint8_t sum[MD5_DIGEST_LENGTH]);
 void sign_md5_text(const uint8_t sum[MD5_DIGEST_LENGTH], char out[SIGN_MD5_TEXT + 1]);
 
 /* The same of a body that comes in pieces: start, any number of adds, end. */

@@ -181,7 +181,7 @@ static void test_take_refused(void **state)
     assert_false(arena_take(&a, bytes_of(first, 3000), 0, &piece));
     assert_false(arena_take(&a, bytes_of(small, MB / 2), 0, &piece));         /* others beside it */
     assert_false(arena_take(&a, bytes_of(large, 2 * MB), 4096, &piece));      /* no room */
-    assert_false(arena_take(&a, bytes_of(large + MB, MB), 4096, &piece));     /* half empty */
+    assert_false(arena_take(&a, bytes_of(large + MB, MB - 1), 4096, &piece)); /* half empty */
     assert_false(arena_take(&a, bytes_of(large + 4096, 2 * MB), 16, &piece)); /* beyond its end */
     assert_false(arena_take(&a, BYTES_LIT("elsewhere"), 0, &piece));
     memset(small, 1, MB / 2);

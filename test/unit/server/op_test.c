@@ -1,6 +1,7 @@
 /* The Tablestore door over HTTP on an engine in memory: what is let in, what every refusal says,
  * and whether answers carry what SDKs check. */
 #include "server/op.h"
+#include "server/op_digest.h"
 
 #include "wire/ots.h"
 #include "wire/ots_client.h"
@@ -18,7 +19,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#define BODY_MAX 20000 /* as in setup() */
+#define BODY_MAX 200000 /* as in setup() */
 #define HEADERS_MAX 16
 
 static struct {
@@ -28,6 +29,7 @@ static struct {
     struct credential_store *credentials;
     struct server_stat stat;
     struct op_front door;
+    struct digest_line digests;
     struct http *http;
     struct ctx ctx;
     CURL *curl;
@@ -35,7 +37,7 @@ static struct {
 
 static int setup(void **state)
 {
-    struct wr_setting settings[] = {{"table_ops_per_s_max", "0"}, {"body_bytes_max", "20000"}};
+    struct wr_setting settings[] = {{"table_ops_per_s_max", "0"}, {"body_bytes_max", "200000"}};
     struct wr_options options = {
         .version = WR_API_VERSION, .engine = "mem", .settings = settings, .setting_count = 2};
     struct credential_conf conf = {
@@ -57,7 +59,9 @@ static int setup(void **state)
     if (wr_open(&options, &t.db, message, sizeof(message)) ||
         credential_store_open(&conf, &t.credentials, message, sizeof(message)))
         fail_msg("%s", message);
+    digest_line_init(&t.digests);
     t.door = (struct op_front){.db = t.db,
+                               .digests = &t.digests,
                                .credentials = t.credentials,
                                .stat = &t.stat,
                                .clock = &t.clock,
@@ -78,6 +82,7 @@ static int teardown(void **state)
     curl_easy_cleanup(t.curl);
     http_close(t.http, 1000);
     wr_close(t.db);
+    digest_line_destroy(&t.digests);
     credential_store_close(t.credentials);
     ctx_release(&t.ctx);
     return 0;
@@ -614,6 +619,32 @@ static void test_too_large(void **state)
     check_refused_signed(&c, 413, "OTSRequestBodyTooLarge", "exceeds the limit");
 }
 
+/* Its digest is taken on a worker, where others may take it along. */
+static void test_large_body(void **state)
+{
+    struct wr_key_column column = {BYTES_LIT("pk"), {.type = WR_VARCHAR, .bytes = BYTES_LIT("k")}};
+    char *value = memset(arena_alloc(&t.ctx.arena, BODY_MAX / 2), 'v', BODY_MAX / 2);
+    struct wr_cell cell = {.name = BYTES_LIT("a"),
+                           .value = {.type = WR_VARCHAR, .bytes = bytes_of(value, BODY_MAX / 2)},
+                           .timestamp_ms = WR_TIMESTAMP_NONE};
+    struct wr_request put = {.op = WR_OP_PUT_ROW};
+    struct call c;
+
+    (void)state;
+    make_table("large");
+    put.put_row = (struct wr_row_change){
+        .type = WR_PUT, .table = BYTES_LIT("large"), .row = {{&column, 1}, &cell, 1}};
+    c = call_of("/PutRow", body_of(&put));
+    call_sign(&c);
+    call_send(&c);
+    assert_int_equal(c.status, 200);
+    check_headers(&c, c.answer);
+    c = call_of("/PutRow", body_of(&put));
+    value[BODY_MAX / 4] = 'w';
+    c.body = body_of(&put);
+    check_refused_signed(&c, 403, "OTSAuthFailed", "Mismatch between MD5");
+}
+
 /* An answer like any other, with the headers that SDKs check. */
 static void test_late_body(void **state)
 {
@@ -810,6 +841,7 @@ int main(void)
         cmocka_unit_test(test_v4),
         cmocka_unit_test(test_compression),
         cmocka_unit_test(test_too_large),
+        cmocka_unit_test(test_large_body),
         cmocka_unit_test(test_late_body),
         cmocka_unit_test(test_refused_by_headers_alone),
         cmocka_unit_test(test_key_taken_away),

@@ -38,6 +38,21 @@ static void test_each_number_of_texts(void **state)
         }
 }
 
+/* Each ends in a step of its own, some have no whole block, two end together. */
+static void test_one_after_the_other(void **state)
+{
+    static const size_t ends[MD5_MANY] = {0, 63, 64, 640, 640, 641, 1000, 5000};
+    bytes texts[MD5_MANY];
+
+    (void)state;
+    for (size_t turn = 0; turn < MD5_MANY; turn++)
+        for (size_t count = 1; count <= MD5_MANY; count++) {
+            for (size_t i = 0; i < count; i++)
+                texts[i] = bytes_of(text[i], ends[(i + turn) % MD5_MANY]);
+            check(texts, count);
+        }
+}
+
 /* Of any lengths, from any byte on. */
 static void test_texts_that_differ(void **state)
 {
@@ -61,6 +76,7 @@ static void test_texts_that_differ(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_each_number_of_texts),
+                                       cmocka_unit_test(test_one_after_the_other),
                                        cmocka_unit_test(test_texts_that_differ)};
     struct rng rng;
 
