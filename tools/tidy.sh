@@ -48,7 +48,7 @@ table/tunnel:base/|table/(tunnel|stream|catalog|core|model|sync)/|widerow\.h
 search:base/|search/|widerow\.h|widerow_search\.h
 table/series:base/|table/(series|catalog|core|model|sync)/|widerow\.h
 table/search:base/|search/|table/(search|changelog|catalog|core|model|sync)/|widerow\.h
-table/index:base/|table/(index|core|model|sync)/
+table/index:base/|table/(index|core|model|stats|sync)/
 table/blob:base/|table/(blob|catalog|core|model|sync)/
 table/row:base/|engine/engine\.h|table/(row|txn|index|blob|catalog|core|model|stats|sync)/
 table/cell:base/|table/(cell|row|blob|catalog|core|model|sync)/

@@ -208,6 +208,8 @@ void table_release(struct table *t)
     partition_map_release(&t->partitions);
     traffic_release(t->traffic);
     sampler_close(t->sampler);
+    for (size_t i = 0; t->index_samplers && i < t->schema.index_count; i++)
+        sampler_close(t->index_samplers[i]);
     mem_free((void *)t->swept_key.ptr);
     ctx_release(&t->ctx);
     mem_free(t);

@@ -6,6 +6,23 @@
 #include "table/model/batch_builder.h"
 #include "table/stats/sampler.h"
 
+/* An index's table counts its reads by itself; what is written to it counts the base table. */
+static void open_samplers(struct table *t)
+{
+    const struct schema *s = &t->schema;
+    struct sampler *to = t->db->sampler;
+
+    t->sampler =
+        sampler_open(to, s->base.table.len ? s->location.id : 0, s->location.layout.buckets);
+    if (s->index_count)
+        t->index_samplers = ARENA_ARRAY(&t->ctx.arena, struct sampler_table *, s->index_count);
+    for (size_t i = 0; i < s->index_count; i++) {
+        const struct location *p = &s->indexes[i].location;
+
+        t->index_samplers[i] = sampler_open(to, p->id, p->layout.buckets);
+    }
+}
+
 int catalog_table_new(struct ctx *c, struct catalog *cat, bytes stored,
                       const struct map_source *from, struct table **out)
 {
@@ -31,7 +48,7 @@ int catalog_table_new(struct ctx *c, struct catalog *cat, bytes stored,
     if (!engine_one_key_space(db->engine))
         traffic_reroute(t->traffic, &t->partitions);
     atomic_init(&t->has_out_of_line, t->schema.has_out_of_line);
-    t->sampler = sampler_open(db->sampler, t->schema.location.layout.buckets);
+    open_samplers(t);
     if (db->observe)
         db->observe(db, t);
     catalog_live_add(cat, t);

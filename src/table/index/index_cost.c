@@ -4,6 +4,7 @@
 #include "table/model/change_point.h"
 #include "table/model/meter.h"
 #include "table/model/value.h"
+#include "table/stats/sampler.h"
 
 /* Of the row's newest values in columns that the key of some index has. */
 static size_t key_values_size(const struct schema *s, const struct row *row)
@@ -52,9 +53,26 @@ static bool same_values(const struct index_entry *a, const struct index_entry *b
     return true;
 }
 
-static int32_t write_units(struct ctx *c, const struct modify *m, const struct index *index)
+/* For the heat map of the index: an entry that came, or that went. */
+static int32_t count_entry(const struct modify *m, size_t at, const struct index_entry *e,
+                           size_t size)
+{
+    const struct location *p = &m->table->schema.indexes[at].location;
+    struct sampler_table *to = m->table->index_samplers[at];
+    uint32_t weight = sampler_weight(to);
+    int32_t units = meter_units(size);
+    struct heat_figures f = {{0, 1, (uint64_t)units, 0, size}};
+
+    if (weight)
+        sampler_add(to, weight, layout_bucket(p, e->cols), e->cols,
+                    key_columns_length(p->key, e->cols, p->layout.partition_cols), &f);
+    return units;
+}
+
+static int32_t write_units(struct ctx *c, const struct modify *m, size_t at)
 {
     const struct schema *s = &m->table->schema;
+    const struct index *index = &s->indexes[at];
     const struct location *p = &index->location;
     struct index_entry old = entry_of(&c->arena, s, index, m->cols, &m->old);
     struct index_entry now = entry_of(&c->arena, s, index, m->cols, &m->row);
@@ -64,11 +82,12 @@ static int32_t write_units(struct ctx *c, const struct modify *m, const struct i
     if (same_values(&old, &now))
         return 0;
     if (now.there)
-        units =
-            meter_units(entry_key_size(c, p, &now) +
-                        meter_row_size(&s->d.options, &none, now.row.cells, now.row.cell_count));
+        units = count_entry(m, at, &now,
+                            entry_key_size(c, p, &now) + meter_row_size(&s->d.options, &none,
+                                                                        now.row.cells,
+                                                                        now.row.cell_count));
     if (old.there && !(now.there && bytes_equal(old.cols, now.cols)))
-        units += meter_units(entry_key_size(c, p, &old));
+        units += count_entry(m, at, &old, entry_key_size(c, p, &old));
     return units;
 }
 
@@ -79,7 +98,7 @@ void index_cost(struct ctx *c, const struct modify *m, struct wr_capacity *cost)
 
     for (size_t i = 0; i < s->index_count; i++) {
         bool named = change_touches(m, s->indexes[i].columns, s->indexes[i].column_count);
-        int32_t units = named || !m->old.there ? write_units(c, m, &s->indexes[i]) : 0;
+        int32_t units = named || !m->old.there ? write_units(c, m, i) : 0;
 
         touched |= named || units;
         cost->write += units;

@@ -61,6 +61,7 @@ struct sampler_table {
     struct sampler *sampler;
     struct sampler_table *next;         /* in sampler->tables; under the lock */
     struct sampler_table *next_retired; /* in sampler->retired */
+    uint32_t id;                        /* 0: it is found by nobody */
     unsigned ranges;
 
     /* Under the lock. */
@@ -196,19 +197,43 @@ void sampler_add(struct sampler_table *tt, uint32_t weight, uint8_t bucket, byte
 
 /* ---- tables ---- */
 
-struct sampler_table *sampler_open(struct sampler *t, unsigned ranges)
+static struct sampler_table *table_new(struct sampler *t, uint32_t id, unsigned ranges)
+{
+    struct sampler_table *tt = mem_zalloc(sizeof(*tt));
+
+    atomic_init(&tt->refs, 1);
+    tt->sampler = t;
+    tt->id = id;
+    tt->ranges = ranges;
+    tt->next = t->tables;
+    t->tables = tt;
+    return tt;
+}
+
+/* Under the lock. One that was closed by all is freed later, and comes back no more. */
+static struct sampler_table *table_find(struct sampler *t, uint32_t id)
+{
+    for (struct sampler_table *tt = t->tables; id && tt; tt = tt->next) {
+        int refs = tt->id == id ? atomic_load_explicit(&tt->refs, memory_order_relaxed) : 0;
+
+        while (refs && !atomic_compare_exchange_weak(&tt->refs, &refs, refs + 1))
+            ;
+        if (refs)
+            return tt;
+    }
+    return NULL;
+}
+
+struct sampler_table *sampler_open(struct sampler *t, uint32_t id, unsigned ranges)
 {
     struct sampler_table *tt;
 
     if (!t)
         return NULL;
-    tt = mem_zalloc(sizeof(*tt));
-    atomic_init(&tt->refs, 1);
-    tt->sampler = t;
-    tt->ranges = ranges;
     pthread_mutex_lock(&t->lock);
-    tt->next = t->tables;
-    t->tables = tt;
+    tt = table_find(t, id);
+    if (!tt)
+        tt = table_new(t, id, ranges);
     pthread_mutex_unlock(&t->lock);
     return tt;
 }

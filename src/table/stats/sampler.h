@@ -27,8 +27,9 @@ void sampler_start(struct sampler *t); /* NULL is allowed */
 void sampler_stop(struct sampler *t);  /* NULL is allowed; sampler_add() may go on */
 void sampler_free(struct sampler *t);  /* NULL is allowed; after all tables are closed */
 
-/* One reference; `parts` as of heat_new(). `t` NULL: NULL. All others take NULL, too. */
-struct sampler_table *sampler_open(struct sampler *t, unsigned ranges);
+/* One reference; `ranges` as of heat_new(). `id` not 0: who opens the same id while it is open gets
+ * the same. `t` NULL: NULL. All others take NULL, too. */
+struct sampler_table *sampler_open(struct sampler *t, uint32_t id, unsigned ranges);
 struct sampler_table *sampler_ref(struct sampler_table *tt);
 void sampler_close(struct sampler_table *tt);
 

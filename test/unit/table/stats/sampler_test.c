@@ -52,7 +52,7 @@ static void bed_begin(struct bed *b)
     arena_init(&b->a, NULL, 0);
     clock_set_init(&b->clock, START_US);
     b->t = sampler_new(&b->clock, 8 << 20);
-    b->tt = sampler_open(b->t, 1);
+    b->tt = sampler_open(b->t, 0, 1);
 }
 
 static void bed_end(struct bed *b)
@@ -111,7 +111,7 @@ static void what_is_quiet_after_a_burst_is_exact(void **state)
 
     (void)state;
     bed_begin(&b);
-    quiet = sampler_open(b.t, 1);
+    quiet = sampler_open(b.t, 0, 1);
     sampler_drain(b.t);
     for (int round = 0; round < 2; round++) {
         for (uint64_t i = 0; i < 4000; i++)
@@ -177,7 +177,8 @@ static void *leave_many(void *arg)
     return NULL;
 }
 
-/* With its own thread: of many accesses at once only some are sampled, and what is left stands for all. */
+/* With its own thread: of many accesses at once only some are sampled, and what is left stands for
+ * all. */
 static void many_threads_add_up(void **state)
 {
     pthread_t threads[THREADS];
@@ -192,7 +193,7 @@ static void many_threads_add_up(void **state)
     arena_init(&a, NULL, 0);
     clock_real_init(&clock);
     t = sampler_new(&clock, 8 << 20);
-    tt = sampler_open(t, 1);
+    tt = sampler_open(t, 0, 1);
     sampler_start(t);
     for (size_t i = 0; i < THREADS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, leave_many, tt), 0);
@@ -217,7 +218,8 @@ static void a_closed_table_is_let_go_behind_its_notes(void **state)
     clock_set_init(&clock, START_US);
     t = sampler_new(&clock, 8 << 20);
     for (int i = 0; i < 200; i++) {
-        struct sampler_table *tt = sampler_open(t, 1 + (unsigned)i % 256), *again = sampler_ref(tt);
+        struct sampler_table *tt = sampler_open(t, 0, 1 + (unsigned)i % 256),
+                             *again = sampler_ref(tt);
 
         leave(tt, 1);
         sampler_close(tt);
@@ -248,7 +250,7 @@ static void memory_is_bounded(void **state)
     clock_set_init(&clock, START_US);
     t = sampler_new(&clock, MAX);
     for (int i = 0; i < TABLES; i++)
-        tables[i] = sampler_open(t, 1);
+        tables[i] = sampler_open(t, 0, 1);
     for (int minute = 0; minute < 2 * HEAT_MINUTES; minute++) {
         for (int round = 0; round < 2; round++) {
             for (int i = 0; i < 300; i++) {
@@ -316,7 +318,7 @@ static void reports_of_others_are_added(void **state)
     for (uint64_t k = 0; k < 3; k++) {
         clock_set_init(&clock[k], START_US);
         t[k] = sampler_new(&clock[k], 8 << 20);
-        tt[k] = sampler_open(t[k], 1);
+        tt[k] = sampler_open(t[k], 0, 1);
         for (uint64_t i = 0; k < 2 && i < 1000; i++) /* the third has seen nothing */
             leave(tt[k], i % 2 ? 5 : k * 10000 + i % 200);
     }
@@ -343,13 +345,46 @@ static void reports_of_others_are_added(void **state)
     arena_release(&a);
 }
 
+/* As an index has it, whose reads and writes are counted by different tables. */
+static void who_opens_the_same_id_gets_the_same(void **state)
+{
+    struct clock clock;
+    struct sampler *t;
+    struct sampler_table *tt, *other;
+
+    (void)state;
+    clock_real_init(&clock);
+    t = sampler_new(&clock, 8 << 20);
+    tt = sampler_open(t, 7, 1);
+    other = sampler_open(t, 8, 1);
+    assert_ptr_not_equal(other, tt);
+    sampler_close(other);
+    other = sampler_open(t, 7, 1);
+    assert_ptr_equal(other, tt);
+    sampler_close(tt);
+    tt = sampler_open(t, 7, 1); /* it is open still */
+    assert_ptr_equal(other, tt);
+    sampler_close(tt);
+    sampler_close(other);
+    tt = sampler_open(t, 7, 1); /* closed by all: another one */
+    assert_ptr_not_equal(other, tt);
+    sampler_close(tt);
+    tt = sampler_open(t, 0, 1);
+    other = sampler_open(t, 0, 1);
+    assert_ptr_not_equal(other, tt);
+    sampler_close(tt);
+    sampler_close(other);
+    sampler_drain(t);
+    sampler_free(t);
+}
+
 static void without_memory_there_is_nothing(void **state)
 {
     struct sampler_table *tt;
 
     (void)state;
     assert_null(sampler_new(NULL, 0));
-    tt = sampler_open(NULL, 1);
+    tt = sampler_open(NULL, 0, 1);
     assert_null(tt);
     assert_int_equal(sampler_weight(tt), 0);
     sampler_close(sampler_ref(tt));
@@ -371,6 +406,7 @@ int main(void)
         cmocka_unit_test(memory_is_bounded),
         cmocka_unit_test(watched_keys_are_counted_one_by_one),
         cmocka_unit_test(reports_of_others_are_added),
+        cmocka_unit_test(who_opens_the_same_id_gets_the_same),
         cmocka_unit_test(without_memory_there_is_nothing),
     };
 
