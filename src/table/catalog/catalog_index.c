@@ -82,6 +82,7 @@ struct advance {
     struct catalog_txn txn;
     uint32_t index_id;
     enum index_phase from;
+    bool expires; /* the entries were made when the table had a time to live */
 };
 
 /* Of the build that has come to its end. */
@@ -91,7 +92,7 @@ static void drop_notes(struct catalog_txn *x, uint32_t index_id)
 
     batch_add(&x->builder, EDIT_DELETE, catalog_rekey_key(a, index_id), BYTES_NONE);
     if (x->db->keeps_indexes) /* an index's location is its table's id: it cannot be rekeyed */
-        batch_add(&x->builder, EDIT_DELETE, index_note_taken(a, index_id).key, BYTES_NONE);
+        batch_add(&x->builder, EDIT_DELETE, index_note_taken(a, index_id, false).key, BYTES_NONE);
 }
 
 static int decide_advance(struct catalog_txn *x)
@@ -101,6 +102,8 @@ static int decide_advance(struct catalog_txn *x)
 
     if (!schema_advance_index(x->c, &s, a->index_id, a->from))
         return E_NOT_EXIST;
+    if (a->from == INDEX_FULL && s.d.options.ttl_s != -1 && !a->expires)
+        return E_BUSY;
     for (size_t i = 0; i < s.index_count; i++)
         if (s.indexes[i].id == a->index_id)
             TRY(put_table_of(x, &s.indexes[i], &s));
@@ -119,7 +122,8 @@ int catalog_index_advance(struct ctx *c, struct table *t, const struct index *in
                                 .decide = decide_advance,
                                 .notify_ms = ENGINE_PUBLISH_MS},
                         .index_id = index->id,
-                        .from = index->phase};
+                        .from = index->phase,
+                        .expires = t->schema.d.options.ttl_s != -1};
     int code = catalog_txn_wait(&a.txn);
 
     catalog_txn_release(&a.txn);

@@ -12,7 +12,8 @@
  * and none for what is gone. Then the index is complete (INDEX_INCR), in a transaction.
  *
  * A visit writes what a change of the row would have written, so it does no harm to visit a row
- * again: after a restart, or from the beginning when the table was rekeyed meanwhile. */
+ * again: after a restart, or from the beginning when the table was rekeyed meanwhile, or got a time
+ * to live. Entries from before that may be older than their rows (entry.h), also those of files. */
 #include "table/maint/index_build.h"
 
 #include "table/maint/entry_load.h"
@@ -28,6 +29,7 @@
 #define RETRY_US_MAX 2000000
 #define IDLE_US 5000000 /* a new index wakes it */
 #define SETTLE_US 20000
+#define WALK_EXPIRES (1u << 31) /* in a walk's id: the table had a time to live when it began */
 
 struct index_builder {
     struct table_slicing slicing;
@@ -136,32 +138,38 @@ static int build_apart_slice(struct builds_apart *all, struct ctx *c, struct tab
     return worst;
 }
 
-/* Its files were not taken over, or there are none. */
+static bool expires(const struct index_build *b)
+{
+    return b->table->schema.d.options.ttl_s != -1;
+}
+
+/* Its files were not taken over, or there are none, or they are too old. */
 static int walk_slice(struct index_build *b, struct task_step *step, bool *ended)
 {
-    b->walk = (struct row_walk){.visitor = {.db = b->db,
-                                            .table = b->table,
-                                            .to = b->index->location.id,
-                                            .visit = build_row,
-                                            .visit_alone = build_row_alone},
-                                .c = b->c,
-                                .step = step,
-                                .record = catalog_rekey_key(&b->c->arena, b->index->id),
-                                .id = b->table->schema.location.id,
-                                .paged = build_paged};
+    b->walk =
+        (struct row_walk){.visitor = {.db = b->db,
+                                      .table = b->table,
+                                      .to = b->index->location.id,
+                                      .visit = build_row,
+                                      .visit_alone = build_row_alone},
+                          .c = b->c,
+                          .step = step,
+                          .record = catalog_rekey_key(&b->c->arena, b->index->id),
+                          .id = b->table->schema.location.id | (expires(b) ? WALK_EXPIRES : 0),
+                          .paged = build_paged};
     return row_walk_slice(&b->walk, ended);
 }
 
 /* INDEX_FULL: changes bring entries. */
 static int fill_slice(struct index_stages *stages, struct index_build *b, struct task_step *step)
 {
-    bool ended;
+    bool ended, expired;
 
     if (!catalog_fills_index(b->db->catalog, b->table, b->index->id))
         return E_BUSY;
     (void)fault_hit(FAULT_index_begin);
-    TRY(index_stage_was_taken(b->c, b->db, b->index, &ended));
-    if (!ended)
+    TRY(index_stage_was_taken(b->c, b->db, b->index, &ended, &expired));
+    if (!ended || (expires(b) && !expired))
         TRY(walk_slice(b, step, &ended));
     if (ended)
         TRY(index_stage_marks(stages, b->c, b->table, b->index, step, &ended));

@@ -25,6 +25,7 @@ struct index_stage {
     uint32_t rows_at; /* the location that rows are read at */
     struct bulk *bulk;
     bool gathered; /* all rows were read */
+    bool expires;  /* the table had a time to live when that began */
     uint8_t *last; /* key of the last one, or of the last mark that was visited; NULL: none */
     size_t last_len;
     uint64_t rows;
@@ -115,14 +116,16 @@ static struct index_stage *stage_of(struct index_stages *all, const struct index
     return s;
 }
 
-int index_stage_was_taken(struct ctx *c, struct wr_db *db, const struct index *index, bool *taken)
+int index_stage_was_taken(struct ctx *c, struct wr_db *db, const struct index *index, bool *taken,
+                          bool *expires)
 {
     struct get get = {.partition = index->location.id,
-                      .key = index_note_taken(&c->arena, index->location.id).key,
+                      .key = index_note_taken(&c->arena, index->location.id, false).key,
                       .view = VIEW_DURABLE};
 
     TRY(wait_get(c, db->engine, &get));
     *taken = get.found;
+    *expires = get.found && index_note_expires(get.value);
     return E_OK;
 }
 
@@ -194,7 +197,7 @@ static int gather_slice(struct index_stage *s, struct ctx *c, struct table *t,
                                 .paged = gathered_page,
                                 .position = last_of(s),
                                 .rows = s->rows}};
-    struct kv note = index_note_taken(&c->arena, index->location.id);
+    struct kv note = index_note_taken(&c->arena, index->location.id, s->expires);
 
     TRY(row_walk_slice(&g.walk, &s->gathered));
     last_set(s, g.walk.position);
@@ -229,8 +232,9 @@ static int stage_begin(struct index_stages *all, struct index_stage *s, struct c
                        const struct table *t, const struct index *index, bool *taken)
 {
     int64_t now_ms = clock_mono_ms(&all->db->clock);
+    bool expires;
 
-    TRY(index_stage_was_taken(c, all->db, index, taken));
+    TRY(index_stage_was_taken(c, all->db, index, taken, &expires));
     if (*taken)
         return E_OK;
     if (now_ms < s->not_before_ms)
@@ -239,6 +243,7 @@ static int stage_begin(struct index_stages *all, struct index_stage *s, struct c
         return fail(c, E_UNSUPPORTED, "it is too large, as WR_FAULT says");
     s->begun_ms = now_ms;
     s->rows_at = t->schema.location.id;
+    s->expires = t->schema.d.options.ttl_s != -1;
     return engine_sort(c, all->db->engine, index->location.id, &s->bulk);
 }
 

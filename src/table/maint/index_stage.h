@@ -35,7 +35,9 @@ int index_stage_slice(struct index_stages *all, struct ctx *c, struct table *t,
 int index_stage_marks(struct index_stages *all, struct ctx *c, struct table *t,
                       const struct index *index, struct task_step *step, bool *ended);
 
-/* Were the index's files taken over? */
-int index_stage_was_taken(struct ctx *c, struct wr_db *db, const struct index *index, bool *taken);
+/* Were the index's files taken over? *expires: and the table had a time to live already when its
+ * rows were read. */
+int index_stage_was_taken(struct ctx *c, struct wr_db *db, const struct index *index, bool *taken,
+                          bool *expires);
 
 #endif

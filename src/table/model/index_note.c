@@ -5,6 +5,7 @@
 
 #define NOTES_BUCKET UINT8_MAX
 #define VERSION BYTES_LIT("\1")
+#define VERSION_EXPIRES BYTES_LIT("\2")
 
 enum { NOTE_TAKEN, NOTE_MARK_OF_ENTRY, NOTE_MARK };
 
@@ -21,9 +22,15 @@ static bytes note_key(struct arena *a, uint32_t location_id, uint8_t what, bytes
     return buf_bytes(&b);
 }
 
-struct kv index_note_taken(struct arena *a, uint32_t location_id)
+struct kv index_note_taken(struct arena *a, uint32_t location_id, bool expires)
 {
-    return (struct kv){note_key(a, location_id, NOTE_TAKEN, BYTES_NONE, BYTES_NONE), VERSION};
+    return (struct kv){note_key(a, location_id, NOTE_TAKEN, BYTES_NONE, BYTES_NONE),
+                       expires ? VERSION_EXPIRES : VERSION};
+}
+
+bool index_note_expires(bytes taken_value)
+{
+    return bytes_equal(taken_value, VERSION_EXPIRES);
 }
 
 struct kv index_note_mark(struct arena *a, uint32_t location_id, bytes cols, bytes entry_cols)

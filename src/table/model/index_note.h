@@ -4,14 +4,16 @@
  *
  * Key: location | bucket 255 | kind 4 | one byte: 0, taken over; 2, a mark, followed by the key
  * columns of the row and those of an entry that it had, if it had one; 1, a mark as older builds
- * left them, followed by the key columns of the entry. Value: a version, 1. */
+ * left them, followed by the key columns of the entry. Value: a version, 1; of the first 2 if the
+ * table had a time to live already when its rows were read. */
 #ifndef TABLE_MODEL_INDEX_NOTE_H
 #define TABLE_MODEL_INDEX_NOTE_H
 
 #include "engine/engine.h"
 
 /* All in the arena. */
-struct kv index_note_taken(struct arena *a, uint32_t location_id);
+struct kv index_note_taken(struct arena *a, uint32_t location_id, bool expires);
+bool index_note_expires(bytes taken_value);
 /* `entry_cols` may be empty. */
 struct kv index_note_mark(struct arena *a, uint32_t location_id, bytes cols, bytes entry_cols);
 /* Where all marks are: those of one row beside each other. */

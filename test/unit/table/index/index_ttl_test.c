@@ -1,5 +1,6 @@
 /* A table gets its time to live when its rows' cells differ in age: an index shows a row as long as
  * the table shows it with the columns that the index is of. */
+#include "base/fault.h"
 #include "table/catalog/catalog.h"
 #include "table/core/db.h"
 
@@ -34,7 +35,7 @@ static void later(int minutes)
     clock_set_step(&db->clock, (int64_t)minutes * MINUTE_MS * 1000);
 }
 
-static void begin(const char *engine)
+static void begin(const char *engine, size_t index_count)
 {
     struct wr_request req = {.op = WR_OP_CREATE_TABLE};
 
@@ -47,7 +48,7 @@ static void begin(const char *engine)
         .defined = defined,
         .defined_count = 2,
         .indexes = indexes,
-        .index_count = PORT_COUNT(indexes),
+        .index_count = index_count,
         .options = {.given = WR_HAS_TTL | WR_HAS_MAX_VERSIONS, .ttl_s = -1, .max_versions = 1}};
     assert_int_equal(database_run(db, &req), 0);
 }
@@ -161,7 +162,7 @@ static size_t check(void)
 
 static void ages(const char *engine)
 {
-    begin(engine);
+    begin(engine, PORT_COUNT(indexes));
     rows_put();
     assert_int_equal(check(), ROWS);
     set_ttl(75); /* cells are of an hour ago, or of half of that */
@@ -186,11 +187,55 @@ static void ages_on_rocks(void **state)
     ages("rocks");
 }
 
+#ifdef WR_FAULTS
+/* The time to live comes while the first index is built, behind a later change of its rows in a
+ * column of none of them. */
+static void comes_while_built(const char *engine, const char *point, enum fault at)
+{
+    unsigned passes;
+
+    begin(engine, 0);
+    rows_put();
+    passes = fault_passes(at);
+    assert_true(fault_arm(point));
+    for (size_t i = 0; i < PORT_COUNT(indexes); i++) {
+        struct wr_request req = {.op = WR_OP_CREATE_INDEX,
+                                 .create_index = {CHANGES_TABLE, indexes[i], true}};
+
+        assert_int_equal(database_run(db, &req), 0);
+    }
+    while (fault_passes(at) == passes)
+        usleep(1000);
+    for (int row = 0; row < ROWS; row++) {
+        struct wr_cell cell = integer_cell(2, row, WR_CELL_PUT);
+
+        assert_int_equal(change_row(db, WR_UPDATE, row, &cell, 1), 0);
+    }
+    set_ttl(75);
+    fault_arm(NULL);
+    assert_int_equal(check(), ROWS);
+    later(20); /* all but the last change has expired of some */
+    assert_int_equal(check(), ROWS);
+    database_remove(db, dir);
+}
+
+static void comes_while_an_index_is_built(void **state)
+{
+    (void)state;
+    comes_while_built("rocks", "index_marks:error:1+", FAULT_index_marks);
+    comes_while_built("rocks", "index_page:error:1+", FAULT_index_page);
+    comes_while_built("mem", "index_page:error:1+", FAULT_index_page);
+}
+#endif
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ages_on_mem),
         cmocka_unit_test(ages_on_rocks),
+#ifdef WR_FAULTS
+        cmocka_unit_test(comes_while_an_index_is_built),
+#endif
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

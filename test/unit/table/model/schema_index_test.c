@@ -115,7 +115,7 @@ static void test_comes_back(void **state)
         {"schema-marks", "The table of the first, while changes leave marks for its index.",
          BYTES_NONE},
         {"index-taken", "The notes of a build: the table files of index 6 were taken over;",
-         index_note_taken(&c.arena, 6).key},
+         index_note_taken(&c.arena, 6, true).key},
         {"index-mark", "and a mark.",
          index_note_mark(&c.arena, 6, BYTES_LIT("row"), BYTES_LIT("entry")).key}};
 
