@@ -28,13 +28,14 @@ struct job {
     struct s3 *s3;
     const char *bucket, *dir; /* the latter ends with a slash */
     struct row_columns columns;
+    struct row_view view;
+    struct group group;
     struct wr_get_range range;
     struct walk walk;
     bool walking;
     FILE *file;
     struct ctx upload_c; /* what went wrong with it */
     struct s3_upload *upload;
-    struct parquet *parquet;
     struct content sha, content;
     uint64_t bytes, noted, rows;
     struct manifest_file manifest_file;
@@ -78,14 +79,23 @@ static void end_walk(struct job *j)
     j->walking = false;
 }
 
+/* What it has goes into the file. */
+static void end_group(struct job *j)
+{
+    group_pack(&j->group);
+    parquet_add(j->columns.parquet, &j->group, 0);
+}
+
 /* The object is there only if it was `whole`. */
 static int end_file(struct ctx *c, struct job *j, bool whole)
 {
     int code = 0;
 
-    if (j->parquet)
-        parquet_close(j->parquet, whole);
-    j->parquet = NULL;
+    if (j->columns.parquet && whole)
+        end_group(j);
+    if (j->columns.parquet)
+        parquet_close(j->columns.parquet, whole);
+    j->columns.parquet = NULL;
     if (j->file && fclose(j->file) != 0 && whole && !j->upload_c.code)
         code = fail(c, E_NO_SPACE, "cannot write: %s", strerror(errno));
     j->file = NULL;
@@ -109,6 +119,9 @@ static void job_free(struct job *j)
     ctx_init(&own, j->c.clock, NULL, NULL, 0);
     end_walk(j);
     end_file(&own, j, false);
+    row_view_release(&j->view);
+    group_release(&j->group);
+    row_columns_release(&j->columns);
     archive_check_free(j->check);
     content_end(&j->sha, NULL);
     content_end(&j->content, NULL);
@@ -199,7 +212,9 @@ static int job_open(struct ctx *c, struct exporter *e, struct job *j)
     if (client_describe(&j->c, j->client, j->period.table, &j->table))
         return fail(c, j->c.code, "%s", j->c.text);
     TRY(content_begin(c, &j->content));
-    row_columns_init(&j->columns, a, true, true);
+    row_columns_init(&j->columns, j->table.key_count, true, true);
+    row_columns_count(&j->columns);
+    row_view_init(&j->view, &j->columns);
     j->range = (struct wr_get_range){
         .table = j->period.table,
         .start = walk_bound(a, &j->table, WR_INF_MIN),
@@ -254,11 +269,11 @@ static void sum_row(struct ctx *c, struct job *j, const struct wr_row *row)
 static int note_rows(struct ctx *c, void *arg, const struct wr_row *rows, size_t count)
 {
     struct job *j = arg;
+    bool grown;
 
-    for (size_t r = 0; r < count; r++) {
-        for (size_t i = 0; i < rows[r].cell_count; i++)
-            TRY(row_columns_note(c, &j->columns, &rows[r].cells[i]));
-        sum_row(c, j, &rows[r]);
+    for (size_t i = 0; i < count; i++) {
+        TRY(row_view_take(c, &j->view, &rows[i], &grown));
+        sum_row(c, j, &rows[i]);
     }
     j->noted += count;
     return 0;
@@ -269,11 +284,23 @@ static int put_rows(struct ctx *c, void *arg, const struct wr_row *rows, size_t 
     struct job *j = arg;
 
     for (size_t i = 0; i < count; i++) {
-        TRY(row_file_put(c, j->parquet, &j->columns, &rows[i]));
+        TRY(row_file_put(c, &j->view, &j->group, &rows[i]));
         sum_row(c, j, &rows[i]);
+        if (group_is_full(&j->group, EXPORT_GROUP_BYTES))
+            end_group(j);
     }
     j->rows += count;
     return j->upload_c.code ? fail(c, j->upload_c.code, "%s", j->upload_c.text) : 0;
+}
+
+/* The columns of the file are those of the first walk, whatever is put meanwhile. */
+static void keep_columns(struct job *j)
+{
+    row_view_merge(&j->view);
+    row_view_release(&j->view);
+    row_columns_keep_frequent(&j->columns);
+    j->columns.closed = true;
+    row_view_init(&j->view, &j->columns);
 }
 
 static int begin_rows(struct ctx *c, struct job *j)
@@ -281,7 +308,7 @@ static int begin_rows(struct ctx *c, struct job *j)
     cookie_io_functions_t io = {.write = write_part};
     const char *key = arena_printf(&j->c.arena, "%s" FILE_NAME, j->dir).ptr;
 
-    row_columns_keep(&j->columns);
+    keep_columns(j);
     content_end(&j->content, NULL);
     TRY(content_begin(c, &j->sha));
     TRY(content_begin(c, &j->content));
@@ -290,9 +317,8 @@ static int begin_rows(struct ctx *c, struct job *j)
     if (!j->file)
         return fail(c, E_MEMORY, "%s", strerror(errno));
     setvbuf(j->file, NULL, _IOFBF, FILE_BUFFER_BYTES);
-    if (row_file_open(&j->c, j->file, &j->table, &j->columns, &j->parquet))
+    if (row_file_open(&j->c, j->file, &j->table, &j->columns))
         return fail(c, j->c.code, "%s", j->c.text);
-    parquet_group_bytes(j->parquet, EXPORT_GROUP_BYTES);
     walk_begin(&j->walk, &j->range);
     j->walking = true;
     j->stage = STAGE_ROWS;

@@ -18,7 +18,7 @@
 #include "cli/span.h"
 #include "archive/cells.h"
 #include "archive/row_file.h"
-#include "cli/transfer/export_columns.h"
+#include "archive/row_columns.h"
 #include "cli/transfer/ordered.h"
 #include "cli/transfer/plan.h"
 #include "cli/transfer/store.h"
@@ -36,7 +36,7 @@
 #define PARQUET_PIECE_BYTES (48u << 20) /* a row group or two */
 #define SAMPLE_PIECES 16                /* of which the first rows are looked at */
 #define SAMPLE_ROWS 500
-#define NAMES_MANY (EXPORT_PARQUET_COLUMNS / 2) /* there: a walk counts the names */
+#define NAMES_MANY (ROW_COLUMNS_FREQUENT / 2) /* there: a walk counts the names */
 
 struct export_options {
     const char *format, *output, *columns, *filter;
@@ -82,21 +82,19 @@ struct export
     struct wr_get_range range; /* what is exported */
     struct walkers_pieces pieces;
     struct read_flags flags;
-    struct export_columns columns; /* attributes */
-    size_t first;                  /* values in front of theirs: the key's and what is beside */
-    bool all_typed;                /* --columns says what there is */
+    struct row_columns columns; /* attributes */
+    bool all_typed;             /* --columns says what there is */
     struct export_worker *workers;
     struct progress progress;
     struct sink sink;
     FILE *out; /* of the sink */
-    struct parquet *parquet;
     struct ordered ordered;
     atomic_bool closed; /* whoever reads it has seen enough */
 };
 
 /* A thread. */
 struct export_worker {
-    struct export_view view;
+    struct row_view view;
     struct group group;       /* of Parquet */
     struct ordered_text kept; /* of the others */
 };
@@ -120,7 +118,7 @@ static int parse_column(struct ctx *c, struct export *e, bytes word, bytes *name
                     "--columns: '%.*s' is not NAME:type; types are integer, double, string, "
                     "boolean and binary",
                     BYTES_FMT(word));
-    return export_columns_add(c, &e->columns, cell.name, cell.value.type);
+    return row_columns_add(c, &e->columns, cell.name, cell.value.type);
 }
 
 /* The names alone, with commas, go to *names. */
@@ -197,7 +195,7 @@ static int flush(struct ctx *c, struct export *e, struct export_worker *w, size_
 static void put_header(struct export *e, struct buf *b)
 {
     size_t keys = e->table->key_count;
-    const struct export_list *known = &e->columns.known;
+    const struct row_column_list *known = &e->columns.known;
 
     for (size_t i = 0; i < keys + known->count; i++) {
         bytes name = i < keys ? e->table->key[i].name : known->list[i - keys].name;
@@ -218,10 +216,10 @@ static void put_header(struct export *e, struct buf *b)
 static int put_csv_row(struct ctx *c, struct export_worker *w, struct buf *b,
                        const struct wr_row *row)
 {
-    const struct export_list *known = &w->view.known;
+    const struct row_column_list *known = &w->view.known;
     bool grown = false;
 
-    TRY(export_view_take(c, &w->view, row, 0, &grown));
+    TRY(row_view_take(c, &w->view, row, &grown));
     for (size_t i = 0; i < row->key.count; i++) {
         if (i)
             buf_put_u8(b, ',');
@@ -235,8 +233,7 @@ static int put_csv_row(struct ctx *c, struct export_worker *w, struct buf *b,
             value_put_csv(b, value);
     }
     if (w->view.columns->beside) {
-        struct wr_value beside = {.type = WR_VARBINARY,
-                                  .bytes = export_view_beside(c, &w->view, row)};
+        struct wr_value beside = {.type = WR_VARBINARY, .bytes = row_view_beside(c, &w->view, row)};
 
         buf_put_u8(b, ',');
         if (beside.bytes.len)
@@ -256,7 +253,7 @@ static void put_json_row(struct ctx *c, const struct export_worker *w, struct bu
         memcpy(cells, row.cells, sizeof(*cells) * row.cell_count);
         cells[row.cell_count] = (struct wr_cell){
             .name = BYTES_LIT(CELLS_COLUMN),
-            .value = {.type = WR_VARBINARY, .bytes = export_view_beside(c, &w->view, &row)}};
+            .value = {.type = WR_VARBINARY, .bytes = row_view_beside(c, &w->view, &row)}};
         row.cells = cells;
         row.cell_count++;
     }
@@ -300,34 +297,6 @@ static void stop_texts(void *arg)
 
 /* ---- Parquet ---- */
 
-/* By number: the key, what stands beside, the attributes. In the file, that comes last. */
-static int open_parquet(struct ctx *c, struct export *e)
-{
-    size_t keys = e->table->key_count;
-    struct parquet_column columns[WR_KEY_COLUMNS_MAX + 1];
-    const struct export_list *known = &e->columns.known;
-
-    for (size_t i = 0; i < keys; i++)
-        columns[i] = (struct parquet_column){e->table->key[i].name, e->table->key[i].type, true};
-    columns[keys] = (struct parquet_column){BYTES_LIT(CELLS_COLUMN), WR_VARBINARY, false};
-    e->first = keys + e->columns.beside;
-    for (size_t i = 0; i < keys + known->count; i++) {
-        bytes name = i < keys ? columns[i].name : known->list[i - keys].name;
-        enum wr_type type = i < keys ? columns[i].type : known->list[i - keys].type;
-
-        if (!parquet_takes(type))
-            return fail(c, E_PARAMETER, "column %.*s is of type %s, which export does not write",
-                        BYTES_FMT(name), type_name(type));
-    }
-    e->parquet = parquet_open(e->out, columns, e->first, row_file_key(c, e->table));
-    for (size_t i = 0; i < known->count; i++)
-        parquet_insert(e->parquet,
-                       &(struct parquet_column){known->list[i].name, known->list[i].type, false},
-                       keys + i);
-    e->columns.parquet = e->parquet;
-    return 0;
-}
-
 /* Packs what a thread has, and writes it. */
 static int end_group(struct ctx *c, void *arg, size_t worker, size_t piece)
 {
@@ -340,31 +309,10 @@ static int end_group(struct ctx *c, void *arg, size_t worker, size_t piece)
     group_pack(g);
     pthread_mutex_lock(&e->columns.mutex);
     errno = 0;
-    parquet_add(e->parquet, g, piece);
+    parquet_add(e->columns.parquet, g, piece);
     good = !ferror(e->out);
     pthread_mutex_unlock(&e->columns.mutex);
     return written(c, e, good);
-}
-
-static int put_group_row(struct ctx *c, struct export *e, struct export_worker *w,
-                         const struct wr_row *row)
-{
-    struct wr_value beside = {.type = WR_VARBINARY};
-    bool grown = w->group.count == 0;
-
-    TRY(export_view_take(c, &w->view, row, e->first, &grown));
-    if (grown) {
-        pthread_mutex_lock(&e->columns.mutex);
-        parquet_widen(e->parquet, &w->group, e->first + w->view.known.count);
-        pthread_mutex_unlock(&e->columns.mutex);
-    }
-    for (size_t i = 0; i < row->key.count; i++)
-        w->view.values[i] = &row->key.columns[i].value;
-    beside.bytes = export_view_beside(c, &w->view, row);
-    if (e->columns.beside)
-        w->view.values[row->key.count] = beside.bytes.len ? &beside : NULL;
-    group_put(&w->group, w->view.values);
-    return 0;
 }
 
 static int put_groups(struct ctx *c, void *arg, size_t worker, size_t piece,
@@ -377,7 +325,7 @@ static int put_groups(struct ctx *c, void *arg, size_t worker, size_t piece,
         struct wr_row row = rows[i];
 
         read_flags_apply(c, &e->flags, &row);
-        TRY(put_group_row(c, e, w, &row));
+        TRY(row_file_put(c, &w->view, &w->group, &row));
         if (group_is_full(&w->group, GROUP_BYTES))
             TRY(end_group(c, e, worker, piece));
     }
@@ -398,7 +346,7 @@ static int note_rows(struct ctx *c, void *arg, size_t worker, size_t piece,
         struct wr_row row = rows[i];
 
         read_flags_apply(c, &e->flags, &row);
-        TRY(export_view_take(c, &e->workers[worker].view, &row, 0, &grown));
+        TRY(row_view_take(c, &e->workers[worker].view, &row, &grown));
     }
     return 0;
 }
@@ -406,14 +354,14 @@ static int note_rows(struct ctx *c, void *arg, size_t worker, size_t piece,
 static void begin_views(struct export *e)
 {
     for (size_t i = 0; i < e->options->workers; i++)
-        export_view_init(&e->workers[i].view, &e->columns);
+        row_view_init(&e->workers[i].view, &e->columns);
 }
 
 static void end_views(struct export *e)
 {
     for (size_t i = 0; i < e->options->workers; i++) {
-        export_view_merge(&e->workers[i].view);
-        export_view_release(&e->workers[i].view);
+        row_view_merge(&e->workers[i].view);
+        row_view_release(&e->workers[i].view);
     }
 }
 
@@ -457,18 +405,15 @@ static int look(struct ctx *c, struct client *cl, struct export *e)
 /* Which columns there are. CSV has to know them all before the first row. */
 static int find_columns(struct ctx *c, struct client *cl, struct export *e)
 {
-    struct export_columns *k = &e->columns;
+    const struct row_columns *k = &e->columns;
 
     if (e->format == EXPORT_JSON || e->all_typed)
         return 0;
-    k->max = k->beside ? EXPORT_NAMES_MAX : EXPORT_COLUMNS_MAX;
-    k->counted = k->beside;
+    row_columns_count(&e->columns);
     if (e->format == EXPORT_PARQUET)
         TRY(look(c, cl, e));
     if (e->format == EXPORT_CSV || k->known.count > NAMES_MANY)
         TRY(walk(c, e, (struct walkers){.rows = note_rows}));
-    k->max = k->beside ? EXPORT_PARQUET_COLUMNS : EXPORT_COLUMNS_MAX;
-    k->counted = false;
     return 0;
 }
 
@@ -477,9 +422,9 @@ static int begin_output(struct ctx *c, struct export *e)
     struct ordered_text none = {0};
     struct buf header;
 
-    export_columns_keep_frequent(&e->columns);
+    row_columns_keep_frequent(&e->columns);
     if (e->format == EXPORT_PARQUET)
-        return open_parquet(c, e);
+        return row_file_open(c, e->out, e->table, &e->columns);
     e->columns.closed = true;
     ordered_init(&e->ordered, e->out);
     if (e->format == EXPORT_JSON)
@@ -516,8 +461,8 @@ static int export_steps(struct ctx *c, struct client *cl, struct export *e)
         how = (struct walkers){.rows = put_groups, .end = end_group};
     if (code == 0)
         code = walk(c, e, how);
-    if (e->parquet)
-        parquet_close(e->parquet, code == 0);
+    if (e->columns.parquet)
+        parquet_close(e->columns.parquet, code == 0);
     else
         ordered_destroy(&e->ordered);
     return code == WALK_ENOUGH ? 0 : code;
@@ -574,15 +519,15 @@ static int export_run(struct ctx *c, struct client *cl, struct cli *cli, void *o
     if (e.format == EXPORT_PARQUET && !o->output && isatty(STDOUT_FILENO))
         return fail(c, E_PARAMETER, "Parquet is nothing to look at: give --output FILE, or a pipe");
     TRY(cli_describe(c, cl, bytes_str(cli->argv[0]), &table));
-    export_columns_init(&e.columns, table.key_count,
-                        o->versions || (e.format == EXPORT_PARQUET && !o->columns), o->versions);
+    row_columns_init(&e.columns, table.key_count,
+                     o->versions || (e.format == EXPORT_PARQUET && !o->columns), o->versions);
     code = choose(c, &e, cli);
     if (code == 0) {
         progress_start(&e.progress, c->clock, 0, o->quiet);
         code = export_to_sink(c, cl, &e);
         progress_end(&e.progress);
     }
-    export_columns_release(&e.columns);
+    row_columns_release(&e.columns);
     if (code == 0 && !o->quiet)
         fprintf(stderr, "%s: %s rows in %.1f s\n", cli->argv[0],
                 progress_format_count(atomic_load(&e.progress.records), count),

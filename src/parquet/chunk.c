@@ -22,6 +22,7 @@ void chunk_release(struct chunk *k)
     thrift_release(&k->lengths);
     thrift_release(&k->present);
     thrift_release(&k->pages);
+    page_notes_release(&k->notes);
 }
 
 void chunk_clear(struct chunk *k)
@@ -29,6 +30,7 @@ void chunk_clear(struct chunk *k)
     k->values.len = k->lengths.len = k->present.len = k->pages.len = 0;
     k->rows = k->stored = 0;
     k->dictionary = 0;
+    k->notes.count = 0;
     k->raw_bytes = 0;
     k->encodings = 0;
 }
@@ -323,6 +325,7 @@ static void put_levels(struct thrift *page, const struct chunk *k, uint32_t row,
 static void put_data_page(struct packing *p, uint32_t *row, uint32_t *value, size_t *offset)
 {
     const struct chunk *k = p->k;
+    struct page_note note = {.at = k->pages.len};
     uint32_t rows = 0, values = 0;
     size_t size = 0;
     struct value_run run;
@@ -337,7 +340,13 @@ static void put_data_page(struct packing *p, uint32_t *row, uint32_t *value, siz
         put_levels(&p->page, k, *row, rows, values);
     run = run_of(p, *value, *offset, values);
     encode_values(&p->page, &run, p->encoding);
+    note.row = *row;
+    note.rows = rows;
+    note.values = values;
+    bounds_of(&run, &note.bounds);
     put_page(p, PAGE_DATA, p->encoding.name, rows);
+    note.size = (uint32_t)(k->pages.len - note.at);
+    page_notes_put(&p->k->notes, &note);
     *row += rows;
     *value += values;
     *offset += size;

@@ -6,6 +6,7 @@
 #ifndef PARQUET_CHUNK_H
 #define PARQUET_CHUNK_H
 
+#include "parquet/page_index.h"
 #include "parquet/thrift.h"
 #include "widerow.h"
 
@@ -19,10 +20,11 @@ struct chunk {
     struct thrift present; /* a bit for each row, unless it is a key's */
     uint32_t rows, stored; /* stored: values */
     /* Once it is packed. */
-    struct thrift pages; /* as they will be written, the dictionary first */
-    size_t dictionary;   /* bytes of its page; 0: there is none */
-    uint64_t raw_bytes;  /* of the pages before compression, with their headers */
-    unsigned encodings;  /* a bit for each that the pages have */
+    struct thrift pages;     /* as they will be written, the dictionary first */
+    size_t dictionary;       /* bytes of its page; 0: there is none */
+    uint64_t raw_bytes;      /* of the pages before compression, with their headers */
+    unsigned encodings;      /* a bit for each that the pages have */
+    struct page_notes notes; /* of the pages of values */
 };
 
 void chunk_release(struct chunk *k);

@@ -120,6 +120,17 @@ void thrift_end(struct thrift *t)
     thrift_put_u8(t, 0);
 }
 
+void thrift_struct(struct thrift *t, int field, bytes written)
+{
+    put_head(t, field, THRIFT_STRUCT);
+    thrift_put(t, written.ptr, written.len);
+}
+
+void thrift_element_i64(struct thrift *t, int64_t v)
+{
+    thrift_put_varint(t, zigzag(v));
+}
+
 void thrift_element_i32(struct thrift *t, int32_t v)
 {
     thrift_put_varint(t, zigzag(v));

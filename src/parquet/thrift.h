@@ -47,8 +47,12 @@ void thrift_list(struct thrift *t, int field, enum thrift_type of, size_t count)
 void thrift_begin(struct thrift *t, int field);
 void thrift_end(struct thrift *t);
 
+/* A field whose struct was written apart, with its end. */
+void thrift_struct(struct thrift *t, int field, bytes written);
+
 /* Elements of a list. */
 void thrift_element_i32(struct thrift *t, int32_t v);
+void thrift_element_i64(struct thrift *t, int64_t v);
 void thrift_element_binary(struct thrift *t, bytes v);
 
 #endif

@@ -7,12 +7,19 @@
 #include <stdlib.h>
 #include <zstd.h>
 
-/* Where a column's pages of a row group stand. */
+/* A struct that was written apart. */
+struct piece {
+    size_t at;
+    uint32_t len; /* 0: there is none */
+};
+
+/* Where a column's pages of a row group stand, and what is told of them. */
 struct place {
     uint64_t offset;
     uint64_t packed_bytes, raw_bytes;
     uint32_t dictionary; /* bytes of its page, in front of the others; 0: there is none */
     uint32_t encodings;
+    struct piece statistics, columns, offsets;
 };
 
 struct written {
@@ -32,8 +39,9 @@ struct parquet {
     bytes key_note;
     struct written *groups;
     size_t group_count, group_capacity;
-    struct group group; /* of parquet_put() */
-    uint64_t group_bytes;
+    /* What is told of the pages, until the end of the file, where readers find it together. */
+    struct thrift statistics, column_indexes, offset_indexes;
+    uint64_t columns_at, offsets_at; /* where the latter two stand in the file then */
 };
 
 static int32_t physical_type(enum wr_type type)
@@ -64,7 +72,6 @@ struct parquet *parquet_open(FILE *out, const struct parquet_column *columns, si
 
     p->out = out;
     p->key_note = key_note;
-    p->group_bytes = GROUP_BYTES;
     for (size_t i = 0; i < count; i++)
         parquet_insert(p, &columns[i], i);
     put_out(p, PARQUET_MAGIC, 4);
@@ -82,25 +89,28 @@ void parquet_insert(struct parquet *p, const struct parquet_column *column, size
 
 /* ---- row groups */
 
-void parquet_group_bytes(struct parquet *p, uint64_t size)
-{
-    p->group_bytes = size;
-}
-
 void parquet_widen(const struct parquet *p, struct group *g, size_t count)
 {
     while (g->count < count)
         group_add_column(g, p->columns[g->count].type, p->columns[g->count].key);
 }
 
-void parquet_put(struct parquet *p, const struct wr_value *const *values)
+static struct piece piece_of(const struct thrift *t, size_t before)
 {
-    parquet_widen(p, &p->group, p->count);
-    group_put(&p->group, values);
-    if (!group_is_full(&p->group, p->group_bytes))
-        return;
-    group_pack(&p->group);
-    parquet_add(p, &p->group, 0);
+    return (struct piece){before, (uint32_t)(t->len - before)};
+}
+
+static void note_pages(struct parquet *p, const struct chunk *k, struct place *place)
+{
+    size_t statistics = p->statistics.len, columns = p->column_indexes.len;
+    size_t offsets = p->offset_indexes.len;
+
+    page_index_put_statistics(&p->statistics, k->type, &k->notes);
+    place->statistics = piece_of(&p->statistics, statistics);
+    page_index_put_columns(&p->column_indexes, k->type, &k->notes);
+    place->columns = piece_of(&p->column_indexes, columns);
+    page_index_put_offsets(&p->offset_indexes, &k->notes, place->offset);
+    place->offsets = piece_of(&p->offset_indexes, offsets);
 }
 
 static void put_chunk(struct parquet *p, struct chunk *k, struct place *place)
@@ -110,6 +120,7 @@ static void put_chunk(struct parquet *p, struct chunk *k, struct place *place)
                             .raw_bytes = k->raw_bytes,
                             .dictionary = (uint32_t)k->dictionary,
                             .encodings = k->encodings};
+    note_pages(p, k, place);
     put_out(p, k->pages.data, k->pages.len);
 }
 
@@ -190,9 +201,11 @@ static void put_encodings(struct thrift *t, uint32_t encodings)
             thrift_element_i32(t, i);
 }
 
-static void put_place(struct thrift *t, const struct parquet_column *column,
-                      const struct place *place, uint64_t rows)
+static void put_place(const struct parquet *p, struct thrift *t,
+                      const struct parquet_column *column, const struct place *place, uint64_t rows)
 {
+    const struct piece *statistics = &place->statistics;
+
     thrift_begin(t, 0);
     thrift_i64(t, 2, (int64_t)place->offset);
     thrift_begin(t, 3);
@@ -207,7 +220,14 @@ static void put_place(struct thrift *t, const struct parquet_column *column,
     thrift_i64(t, 9, (int64_t)(place->offset + place->dictionary));
     if (place->dictionary)
         thrift_i64(t, 11, (int64_t)place->offset);
+    thrift_struct(t, 12, bytes_of(p->statistics.data + statistics->at, statistics->len));
     thrift_end(t);
+    thrift_i64(t, 4, (int64_t)(p->offsets_at + place->offsets.at));
+    thrift_i32(t, 5, (int32_t)place->offsets.len);
+    if (place->columns.len) {
+        thrift_i64(t, 6, (int64_t)(p->columns_at + place->columns.at));
+        thrift_i32(t, 7, (int32_t)place->columns.len);
+    }
     thrift_end(t);
 }
 
@@ -218,7 +238,7 @@ static void put_group(struct parquet *p, struct thrift *t, const struct written 
     thrift_begin(t, 0);
     thrift_list(t, 1, THRIFT_STRUCT, p->count);
     for (size_t i = 0; i < p->count; i++) {
-        put_place(t, &p->columns[p->order[i]], &w->places[p->order[i]], w->rows);
+        put_place(p, t, &p->columns[p->order[i]], &w->places[p->order[i]], w->rows);
         raw_bytes += w->places[i].raw_bytes;
     }
     thrift_i64(t, 2, (int64_t)raw_bytes);
@@ -244,6 +264,26 @@ static void put_key_note(struct parquet *p, struct thrift *t)
     thrift_end(t);
 }
 
+/* All values are in the order of their types, which is what bounds are told by. */
+static void put_column_orders(struct parquet *p, struct thrift *t)
+{
+    thrift_list(t, 7, THRIFT_STRUCT, p->count);
+    for (size_t i = 0; i < p->count; i++) {
+        thrift_begin(t, 0);
+        thrift_begin(t, 1);
+        thrift_end(t);
+        thrift_end(t);
+    }
+}
+
+static void put_page_indexes(struct parquet *p)
+{
+    p->columns_at = p->offset;
+    put_out(p, p->column_indexes.data, p->column_indexes.len);
+    p->offsets_at = p->offset;
+    put_out(p, p->offset_indexes.data, p->offset_indexes.len);
+}
+
 static void put_footer(struct parquet *p)
 {
     struct thrift t = {0};
@@ -260,6 +300,7 @@ static void put_footer(struct parquet *p)
         put_group(p, &t, &p->groups[i]);
     put_key_note(p, &t);
     thrift_binary(&t, 6, BYTES_LIT("widerow"));
+    put_column_orders(p, &t);
     thrift_end(&t);
     len = (uint32_t)t.len;
     thrift_put_u32(&t, len);
@@ -271,14 +312,15 @@ static void put_footer(struct parquet *p)
 void parquet_close(struct parquet *p, bool whole)
 {
     if (whole) {
-        group_pack(&p->group);
-        parquet_add(p, &p->group, UINT64_MAX);
         put_late_columns(p);
+        put_page_indexes(p);
         put_footer(p);
     }
     for (size_t i = 0; i < p->group_count; i++)
         mem_free(p->groups[i].places);
-    group_release(&p->group);
+    thrift_release(&p->statistics);
+    thrift_release(&p->column_indexes);
+    thrift_release(&p->offset_indexes);
     mem_free(p->groups);
     mem_free(p->columns);
     mem_free(p->order);

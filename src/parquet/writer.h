@@ -1,10 +1,11 @@
 /* parquet.h: rows as a Parquet file, which DuckDB, Spark, pandas and the like read.
  *
  * Pages of about 1 MiB (data pages of the first form, with checksums), zstd; each column of a row
- * group in the encoding that gives the fewest bytes (chunk.h). Key columns are required, others
- * optional. A row group is kept in memory until it is full (group.h), so that memory is bounded
- * whatever the size of the table. The file's own note "widerow.key" names the key columns and
- * types: "id:integer,at:integer".
+ * group in the encoding that gives the fewest bytes (chunk.h), with its statistics, column index
+ * and offset index (page_index.h). Key columns are required, others optional. Row groups are made
+ * apart (group.h), so that memory is bounded whatever the size of the table, but for the indexes,
+ * which take some tens of bytes a page until the end. The file's own note "widerow.key" names the
+ * key columns and types: "id:integer,at:integer".
  *
  * Row groups may be made by several threads and written as they come: the footer, which is what
  * readers go by, has them in their order. */
@@ -26,13 +27,6 @@ struct parquet *parquet_open(FILE *out, const struct parquet_column *columns, si
  * were before. Row groups that were made without it have no value there. */
 void parquet_insert(struct parquet *p, const struct parquet_column *column, size_t at);
 
-/* How large a row group of parquet_put() gets before it is packed, instead of GROUP_BYTES. */
-void parquet_group_bytes(struct parquet *p, uint64_t size);
-
-/* A row: a value of its column's type for each column, or NULL: there is none. A key's are all
- * there. */
-void parquet_put(struct parquet *p, const struct wr_value *const *values);
-
 /* Gives a row group that is made apart the first `count` columns, by their numbers; rows that it
  * has already have no value in what it lacked. Not while one is inserted. */
 void parquet_widen(const struct parquet *p, struct group *g, size_t count);
@@ -42,7 +36,7 @@ void parquet_widen(const struct parquet *p, struct group *g, size_t count);
  * thread at a time. */
 void parquet_add(struct parquet *p, struct group *g, uint64_t piece);
 
-/* Writes what is left, and, if `whole`, the footer, without which a file is none; frees. Whether
+/* Writes, if `whole`, the page indexes and the footer, without which a file is none; frees. Whether
  * all could be written ferror(out) tells. */
 void parquet_close(struct parquet *p, bool whole);
 

@@ -56,6 +56,8 @@ class Thrift:
         if kind == 9:
             head = self.byte()
             size = head >> 4 if head >> 4 != 15 else self.varint()
+            if head & 15 in (1, 2):
+                return [self.byte() == 1 for _ in range(size)]
             return [self.value(head & 15) for _ in range(size)]
         assert kind == 12, kind
         return self.struct()
@@ -155,11 +157,64 @@ def delta_texts(page, at, count):
     return out, at
 
 
+def plain(kind, text):
+    """A bound as a value: texts by their bytes."""
+    if kind == 0:
+        return text[0] == 1
+    return struct.unpack("<q" if kind == 2 else "<d", text)[0] if kind in (2, 5) else text
+
+
+def is_bound(kind, least, greatest, there):
+    return plain(kind, least) <= min(there) and max(there) <= plain(kind, greatest)
+
+
+def check_statistics(meta, column):
+    """Of a chunk: how many have no value, and bounds, which are values if they say so."""
+    s, there = meta[12], [v for v in column if v is not None]
+    assert s[3] == len(column) - len(there)
+    if not there:
+        assert 5 not in s and 6 not in s
+        return
+    assert is_bound(meta[1], s[6], s[5], there)
+    assert not s[7] or plain(meta[1], s[5]) == max(there)
+    assert not s[8] or plain(meta[1], s[6]) == min(there)
+    assert len(s[5]) <= 64 and len(s[6]) <= 64
+
+
+def check_index(data, chunk, pages):
+    """Of a chunk whose pages are (offset, bytes, values): where they are, and their bounds."""
+    at, kind = chunk[4], chunk[3][1]
+    t = Thrift(data, at)
+    places = t.struct()[1]
+    assert t.at == at + chunk[5] and len(places) == len(pages)
+    row = 0
+    for place, (offset, size, column) in zip(places, pages):
+        assert (place[1], place[2], place[3]) == (offset, size, row)
+        row += len(column)
+    spans = [(at, chunk[5])]
+    if 6 in chunk:
+        t = Thrift(data, chunk[6])
+        index = t.struct()
+        assert t.at == chunk[6] + chunk[7]
+        spans.append((chunk[6], chunk[7]))
+        bounds = []
+        for absent, least, greatest, nulls, (_, _, column) in zip(index[1], index[2], index[3], index[5], pages, strict=True):
+            there = [v for v in column if v is not None]
+            assert absent == (not there) and nulls == len(column) - len(there)
+            if there:
+                assert is_bound(kind, least, greatest, there)
+                bounds.append((plain(kind, least), plain(kind, greatest)))
+        if index[4] == 1:
+            assert bounds == sorted(bounds) and [b[1] for b in bounds] == sorted(b[1] for b in bounds)
+    return spans
+
+
 def read_chunk(data, meta, element):
-    out, pages, dictionary = [], 0, None
+    out, pages, dictionary = [], [], None
     at = meta.get(11, meta[9])
     end = at + meta[7]
     while at < end:
+        begins = at
         t = Thrift(data, at)
         head = t.struct()
         assert head[1] == 2 or dictionary is None or at >= meta[9]
@@ -167,7 +222,7 @@ def read_chunk(data, meta, element):
         assert zlib.crc32(data[t.at : at]) == head[4] % 2**32 and meta[4] == 6
         page = unpack(data[t.at : at], head[2])
         if head[1] == 2:
-            assert pages == 0 and head[7][2] == 0 and at == meta[9]
+            assert not pages and head[7][2] == 0 and at == meta[9]
             dictionary, stop = values(page, 0, meta[1], head[7][1])
             assert stop == len(page) and len(set(dictionary)) == len(dictionary) or meta[1] == 5
             continue
@@ -186,8 +241,8 @@ def read_chunk(data, meta, element):
             there, stop = values(page, begin, meta[1], sum(present))
         assert stop == len(page) and head[5][2] in meta[2]
         there = iter(there)
-        out += [next(there) if p else None for p in present]
-        pages += 1
+        pages.append((begins, at - begins, [next(there) if p else None for p in present]))
+        out += pages[-1][2]
     assert at == end and len(out) == meta[5]
     return out, pages
 
@@ -200,20 +255,22 @@ def main():
     footer = t.struct()
     assert t.at == len(data) - 8
     root, *elements = footer[2]
-    assert root[5] == len(elements)
+    assert root[5] == len(elements) and footer[7] == [{1: {}}] * len(elements)
     rows, pages, spans = [], 0, []
     for group in footer[4]:
         columns = []
         for chunk, element in zip(group[1], elements, strict=True):
             meta = chunk[3]
             assert meta[3] == [element[4]] and meta[1] == element[1]
-            column, n = read_chunk(data, meta, element)
+            column, its = read_chunk(data, meta, element)
+            check_statistics(meta, column)
+            spans += check_index(data, chunk, its)
             spans.append((meta.get(11, meta[9]), meta[7]))
             columns.append(column)
-            pages += n
+            pages += len(its)
         assert all(len(c) == group[3] for c in columns)
         rows += zip(*columns)
-    # Row groups stand as they came, one behind the other, without a gap.
+    # Row groups stand as they came, one behind the other, then what is told of their pages, without a gap.
     covered = 4
     for at, length in sorted(spans):
         assert at == covered

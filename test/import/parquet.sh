@@ -20,7 +20,7 @@ packages() {
             echo "$stamp" >"$cache/installed"
     fi
     exec 8>&-
-    "$python" -c 'import pyarrow, duckdb'
+    "$python" -c 'import pyarrow, duckdb, datafusion'
 }
 run() { "$widerow" "$@" --dir "$work/data"; }
 refuses() { fails "$1" run "${@:2}"; }
@@ -34,7 +34,7 @@ loads() {
 }
 files=$work/files
 mkdir "$files"
-check "pyarrow and DuckDB" packages
+check "pyarrow, DuckDB and DataFusion" packages
 check "their files" "$python" test/import/parquet_files.py "$files"
 for file in "$files"/arrow-* "$files"/duck-*; do
     check "$(basename "$file")" loads "$file" "$files/want.jsonl"
@@ -100,4 +100,11 @@ assert t.num_rows == 3000 and sorted(t["id"].to_pylist()) == list(range(3000))
 rows = duckdb.sql("SELECT count(*), count(s), sum(i64::HUGEINT) FROM '%s'" % sys.argv[1]).fetchall()[0]
 assert rows == (3000, 3000 - t["s"].null_count, sum(v for v in t["i64"].to_pylist() if v is not None)), rows
 PYTHON
+# A few rows of many: by the bounds of row groups, and by those of pages, which only DataFusion skips.
+python3 -c '
+for i in range(400000): print("{\"id\":%d,\"s\":\"%032d\",\"d\":%d.5}" % (i, i * 7919 % 400009, i // 4))' >"$work/many.jsonl"
+check "many rows" run import "$work/many.jsonl" --table many --create --key id:integer --quiet
+check "their file" run export many --format parquet --output "$work/many.parquet" --quiet
+check "is read with a filter, of which its indexes are used" "$python" test/import/parquet_filter.py "$work/many.parquet"
+cat "$work/out"
 counts import-parquet

@@ -67,12 +67,14 @@ static bytes write_file(uint64_t seed, size_t rows, size_t size_max)
     struct parquet_column columns[COLUMNS];
     uint8_t *data = mem_alloc(size_max);
     FILE *f = fmemopen(data, size_max, "w");
+    struct group group = {0};
     struct parquet *p;
     long size;
 
     for (size_t k = 0; k < COLUMNS; k++)
         columns[k] = (struct parquet_column){bytes_str(names[k]), types[k], k == 0};
     p = parquet_open(f, columns, COLUMNS, BYTES_LIT("id:integer"));
+    parquet_widen(p, &group, COLUMNS);
     for (size_t i = 0; i < rows; i++) {
         struct wr_value v[COLUMNS];
         const struct wr_value *at[COLUMNS];
@@ -81,9 +83,14 @@ static bytes write_file(uint64_t seed, size_t rows, size_t size_max)
         make_row(seed, i, room, v);
         for (size_t k = 0; k < COLUMNS; k++)
             at[k] = v[k].type == WR_NULL ? NULL : &v[k];
-        parquet_put(p, at);
+        group_put(&group, at);
+        if (group_is_full(&group, GROUP_BYTES) || i + 1 == rows) {
+            group_pack(&group);
+            parquet_add(p, &group, 0);
+        }
     }
     parquet_close(p, true);
+    group_release(&group);
     size = ftell(f);
     assert_int_equal(fclose(f), 0);
     return bytes_of(data, (size_t)size);
