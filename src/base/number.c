@@ -11,7 +11,8 @@ bool number_integer(bytes text, int64_t *out)
     for (size_t i = negative; i < text.len; i++) {
         uint64_t digit = (uint64_t)(p[i] - '0');
 
-        if (p[i] < '0' || p[i] > '9' || n > (limit - digit) / 10)
+        /* Up to 18 digits there is always room. */
+        if (digit > 9 || (i >= 18 && n > (limit - digit) / 10))
             return false;
         n = n * 10 + digit;
     }

@@ -307,8 +307,7 @@ static int feed(struct ctx *c, struct work *w)
             continue;
         }
         keep_rate(w, n, start_us);
-        if (!shuffle_buffer_put(&w->window, row))
-            mem_free(row);
+        shuffle_buffer_put(&w->window, &row, 1);
         if (++n % w->options->look == 0)
             TRY(replay_look(c, w->client, &w->replay, false));
     }
@@ -321,7 +320,7 @@ static int run_replay(struct ctx *c, struct work *w)
     int code;
 
     TRY(replay_look(c, w->client, r, true));
-    shuffle_buffer_init(&w->window, WINDOW_ROWS, 1, SIZE_MAX, false, 1);
+    shuffle_buffer_init(&w->window, WINDOW_ROWS, 1, SIZE_MAX, ROWS_AS_THEY_COME, 1);
     progress_start(&w->progress, c->clock, w->total_bytes, w->options->quiet);
     code = replay_start(c, r);
     if (code == 0) {

@@ -133,6 +133,18 @@ static enum csv_result csv_find_end(struct csv *c, size_t *size, uint64_t *lines
     }
 }
 
+/* A record that was read whole and has no quotes, as nearly all are. */
+static bool csv_find_plain(const struct csv *c, size_t *size)
+{
+    const char *p = c->data + c->at, *end;
+
+    end = c->end > c->at ? memchr(p, '\n', c->end - c->at) : NULL;
+    if (!end || memchr(p, '"', (size_t)(end - p)))
+        return false;
+    *size = (size_t)(end - p) + 1;
+    return true;
+}
+
 /* Reads a quoted field that begins at *p, behind its opening quote. */
 static bool csv_split_quoted(struct csv *c, char **at, char *end, struct csv_field *field)
 {
@@ -179,6 +191,28 @@ static bool csv_split_plain(struct csv *c, char **at, char *end, struct csv_fiel
     return true;
 }
 
+static bool csv_too_many(struct csv *c)
+{
+    snprintf(c->message, sizeof(c->message), "more than %d fields", CSV_FIELDS_MAX);
+    return false;
+}
+
+/* Cuts the record [p, end), which has no line end any more and no quotes. */
+static bool csv_cut(struct csv *c, const char *p, const char *end, size_t *count)
+{
+    for (*count = 0;; p++) {
+        const char *next = p < end ? memchr(p, c->delimiter, (size_t)(end - p)) : NULL;
+
+        if (*count == CSV_FIELDS_MAX)
+            return csv_too_many(c);
+        next = next ? next : end;
+        c->fields[(*count)++] = (struct csv_field){bytes_of(p, (size_t)(next - p)), false};
+        p = next;
+        if (p == end)
+            return true;
+    }
+}
+
 /* Cuts the record [p, end), which has no line end any more. */
 static bool csv_split(struct csv *c, char *p, char *end, size_t *count)
 {
@@ -186,10 +220,8 @@ static bool csv_split(struct csv *c, char *p, char *end, size_t *count)
         struct csv_field *field = &c->fields[*count];
         bool good;
 
-        if (*count == CSV_FIELDS_MAX) {
-            snprintf(c->message, sizeof(c->message), "more than %d fields", CSV_FIELDS_MAX);
-            return false;
-        }
+        if (*count == CSV_FIELDS_MAX)
+            return csv_too_many(c);
         if (p != end && *p == '"') {
             p++;
             good = csv_split_quoted(c, &p, end, field);
@@ -219,14 +251,17 @@ enum csv_result csv_next(struct csv *c, struct csv_record *out)
 {
     for (;;) {
         size_t size = 0, len;
-        uint64_t lines;
-        enum csv_result result;
+        uint64_t lines = 1;
+        enum csv_result result = CSV_RECORD;
+        bool plain;
         char *p;
 
         *out = (struct csv_record){0};
         if (c->offset == 0)
             csv_skip_mark(c);
-        result = csv_find_end(c, &size, &lines);
+        plain = csv_find_plain(c, &size);
+        if (!plain)
+            result = csv_find_end(c, &size, &lines);
         *out = (struct csv_record){
             .fields = c->fields, .line = c->line, .offset = c->offset, .size = size};
         if (result == CSV_FAILED || result == CSV_END)
@@ -247,6 +282,8 @@ enum csv_result csv_next(struct csv *c, struct csv_record *out)
             continue;
         if (out->raw.ptr)
             out->raw.len = len;
-        return csv_split(c, p, p + len, &out->count) ? CSV_RECORD : CSV_BAD;
+        return (plain ? csv_cut(c, p, p + len, &out->count) : csv_split(c, p, p + len, &out->count))
+                   ? CSV_RECORD
+                   : CSV_BAD;
     }
 }

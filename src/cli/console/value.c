@@ -152,10 +152,43 @@ void value_put_csv(struct buf *b, const struct wr_value *v)
 
 /* ---- read ---- */
 
+#define EXACT_DIGITS                                                                               \
+    (size_t)15 /* whole numbers of so many are doubles, as are the powers below                    \
+                */
+
+/* A few digits with a point among them or none, as nearly all are: both the digits and the power of
+ * ten are doubles, so their quotient is the one that strtod() would round to. */
+static bool short_to_double(bytes text, double *out)
+{
+    static const double powers[EXACT_DIGITS + 1] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                                    1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+    const char *p = text.ptr, *end = p + text.len, *point = NULL;
+    bool negative = text.len && *p == '-';
+    uint64_t n = 0;
+
+    if (text.len > EXACT_DIGITS + 1 + negative)
+        return false;
+    for (p += negative; p < end; p++) {
+        if (*p == '.' && !point)
+            point = p;
+        else if (*p >= '0' && *p <= '9')
+            n = n * 10 + (uint64_t)(*p - '0');
+        else
+            return false;
+    }
+    if (text.len - negative - (point != NULL) - 1 >= EXACT_DIGITS)
+        return false; /* none is too few */
+    *out = (double)n / powers[point ? end - point - 1 : 0];
+    *out = negative ? -*out : *out;
+    return true;
+}
+
 static bool text_to_double(bytes text, double *out)
 {
     char buf[NUMBER_TEXT_MAX + 1], *end;
 
+    if (short_to_double(text, out))
+        return true;
     if (text.len == 0 || text.len > NUMBER_TEXT_MAX)
         return false;
     for (size_t i = 0; i < text.len; i++)

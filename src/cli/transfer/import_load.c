@@ -6,10 +6,24 @@
 
 #define EMBEDDED_BYTES ((size_t)64 << 20) /* for sorting */
 #define BATCH_BYTES (4u << 20)
+#define HANDFUL 64
 #define BATCH_SPARE_BYTES (256u << 10) /* for what the limits do not count */
 
-/* One line: into the buffer, or told as bad. */
-static void feed_line(struct import *im, enum csv_result result, struct csv_record *record)
+/* Rows on their way into the buffer, which takes some at a time. */
+struct handful {
+    struct import_row *rows[HANDFUL];
+    size_t count;
+};
+
+static void hand_over(struct import *im, struct handful *h)
+{
+    shuffle_buffer_put(&im->shuffle, h->rows, h->count);
+    h->count = 0;
+}
+
+/* One line: to the others, or told as bad. */
+static void feed_line(struct import *im, struct handful *h, enum csv_result result,
+                      struct csv_record *record)
 {
     struct resume_part *part = resume_line(&im->resume, record->offset, record->line);
     struct import_line line = import_line_read(im, result, record);
@@ -20,8 +34,9 @@ static void feed_line(struct import *im, enum csv_result result, struct csv_reco
         return;
     }
     line.row->part = part;
-    if (!shuffle_buffer_put(&im->shuffle, line.row))
-        mem_free(line.row);
+    h->rows[h->count++] = line.row;
+    if (h->count == HANDFUL)
+        hand_over(im, h);
 }
 
 /* Reads the file into the buffer. Returns lines read, bad ones included. */
@@ -30,10 +45,13 @@ static uint64_t feed(struct ctx *c, struct import *im)
     struct loader *l = &im->loader;
     struct csv_record record;
     enum csv_result result;
+    struct handful h;
     uint64_t lines = 0;
 
+    h.count = 0;
     while ((result = import_source_next(&im->source, &record)) != CSV_END && !*im->source.stop) {
         if (result == CSV_FAILED && import_source_is_idle(&im->source)) {
+            hand_over(im, &h);
             shuffle_buffer_flush(&im->shuffle);
             continue;
         }
@@ -44,12 +62,13 @@ static uint64_t feed(struct ctx *c, struct import *im)
         if (record.offset < im->resume.offset)
             continue; /* settled by an earlier run */
         lines++;
-        feed_line(im, result, &record);
+        feed_line(im, &h, result, &record);
         if (resume_note(c, &im->resume))
             loader_give_up(l, c->code, c->text);
         if (atomic_load(&l->stopped))
             break;
     }
+    hand_over(im, &h);
     if (*im->source.stop)
         loader_give_up(l, E_UNAVAILABLE, "interrupted");
     return lines;
@@ -123,6 +142,16 @@ static int end_embedded(struct ctx *c, struct import *im)
     return code ? fail(c, (enum err)code, "%s", message) : 0;
 }
 
+/* Rows of a window go by their keys where the table stores them so. */
+static enum row_order order_of(const struct import *im)
+{
+    bool by_key = !im->layout.len || bytes_equal(im->layout, BYTES_LIT("plain"));
+
+    if (im->options->shuffle)
+        return ROWS_SHUFFLED;
+    return by_key && !im->options->embedded ? ROWS_BY_KEY : ROWS_AS_THEY_COME;
+}
+
 int import_load(struct ctx *c, struct import *im)
 {
     const struct import_options *o = im->options;
@@ -134,7 +163,8 @@ int import_load(struct ctx *c, struct import *im)
     if (o->embedded)
         TRY(begin_embedded(c, im));
     shuffle_buffer_init(&im->shuffle, o->window, batch_rows(im), BATCH_BYTES - BATCH_SPARE_BYTES,
-                        o->shuffle, seed);
+                        order_of(im), seed);
+    im->shuffle.key_count = im->plan.key_count;
     progress_start(&im->progress, c->clock, im->source.records.total_bytes, o->quiet);
     l->target = im->client->target;
     l->clock = c->clock;

@@ -70,8 +70,7 @@ static struct import_row *make_row(uint64_t i, bool good)
 {
     static char long_key[2000];
     struct csv_field fields[2] = {{.text = BYTES_NONE}, {.text = BYTES_LIT("5")}};
-    struct csv_record record = {
-        .fields = fields, .count = 2, .line = i, .size = sizeof(long_key)};
+    struct csv_record record = {.fields = fields, .count = 2, .line = i, .size = sizeof(long_key)};
     struct import_row *row;
     char key[32], message[200];
 
@@ -98,7 +97,7 @@ static void load(uint64_t bad_every, uint64_t errors_max, int acked_fd)
                          .column_count = 1,
                          .field_count = 2};
     open_database();
-    shuffle_buffer_init(&window, 1000, 200, 1 << 20, true, 1);
+    shuffle_buffer_init(&window, 1000, 200, 1 << 20, ROWS_SHUFFLED, 1);
     progress_start(&progress, &clk, 0, true);
     loader = (struct loader){.target = &target,
                              .clock = &clk,
@@ -114,10 +113,7 @@ static void load(uint64_t bad_every, uint64_t errors_max, int acked_fd)
     for (uint64_t i = 0; i < ROWS; i++) {
         struct import_row *row = make_row(i, !bad_every || i % bad_every);
 
-        if (!shuffle_buffer_put(&window, row)) {
-            mem_free(row);
-            break;
-        }
+        shuffle_buffer_put(&window, &row, 1);
     }
     shuffle_buffer_close(&window);
     loader_finish(&loader);

@@ -11,14 +11,22 @@
 
 #define ROWS 20000
 #define WORKERS 4
+#define HANDFUL 100
 
 static struct import_row *new_row(uint64_t line, size_t size)
 {
-    struct import_row *row = mem_zalloc(sizeof(*row));
+    struct import_row *row = mem_zalloc(sizeof(*row) + sizeof(row->values[0]));
 
     row->line = line;
+    row->values[0] =
+        (struct wr_value){.type = WR_BIGINT, {.integer = (int64_t)(line * 7919 % 1009)}};
     row->source_bytes = row->bytes = size;
     return row;
+}
+
+static void put(struct shuffle_buffer *w, struct import_row *row)
+{
+    shuffle_buffer_put(w, &row, 1);
 }
 
 static void test_queue_keeps_order(void **state)
@@ -29,9 +37,9 @@ static void test_queue_keeps_order(void **state)
     size_t n;
 
     (void)state;
-    shuffle_buffer_init(&w, 100, 10, 1000, false, 1);
+    shuffle_buffer_init(&w, 100, 10, 1000, ROWS_AS_THEY_COME, 1);
     for (uint64_t i = 0; i < 95; i++)
-        assert_true(shuffle_buffer_put(&w, new_row(i, 1)));
+        put(&w, new_row(i, 1));
     shuffle_buffer_close(&w);
     while ((n = shuffle_buffer_take(&w, rows)) > 0) {
         assert_int_equal(n, line < 90 ? 10 : 5);
@@ -50,10 +58,10 @@ static void test_batch_bytes(void **state)
     struct import_row *rows[10];
 
     (void)state;
-    shuffle_buffer_init(&w, 100, 10, 1000, false, 1);
-    shuffle_buffer_put(&w, new_row(0, 600));
-    shuffle_buffer_put(&w, new_row(1, 600));
-    shuffle_buffer_put(&w, new_row(2, 5000));
+    shuffle_buffer_init(&w, 100, 10, 1000, ROWS_AS_THEY_COME, 1);
+    put(&w, new_row(0, 600));
+    put(&w, new_row(1, 600));
+    put(&w, new_row(2, 5000));
     shuffle_buffer_close(&w);
     for (uint64_t i = 0; i < 3; i++) {
         assert_int_equal(shuffle_buffer_take(&w, rows), 1);
@@ -71,9 +79,9 @@ static void shuffled_lines(uint64_t seed, uint64_t *lines)
     struct import_row *rows[10];
     size_t at = 0, n;
 
-    shuffle_buffer_init(&w, 1000, 10, 100000, true, seed);
+    shuffle_buffer_init(&w, 1000, 10, 100000, ROWS_SHUFFLED, seed);
     for (uint64_t i = 0; i < 1000; i++)
-        shuffle_buffer_put(&w, new_row(i, 1));
+        put(&w, new_row(i, 1));
     shuffle_buffer_close(&w);
     while ((n = shuffle_buffer_take(&w, rows)) > 0) {
         for (size_t i = 0; i < n; i++) {
@@ -126,26 +134,26 @@ static void *take_all(void *arg)
     return NULL;
 }
 
-static void run_threads(bool shuffle, bool stop)
+static void run_threads(enum row_order order, bool stop)
 {
     static struct shared s;
     pthread_t threads[WORKERS];
     uint64_t put = 0;
 
     s.taken = s.sum = 0;
-    shuffle_buffer_init(&s.w, 64, 7, 1 << 20, shuffle, 3);
+    shuffle_buffer_init(&s.w, 64, 7, 1 << 20, order, 3);
+    s.w.key_count = 1;
     for (size_t i = 0; i < WORKERS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, take_all, &s), 0);
-    for (uint64_t i = 0; i < ROWS; i++) {
-        struct import_row *row = new_row(i, 1);
+    for (uint64_t i = 0; i < ROWS; i += HANDFUL) {
+        struct import_row *rows[HANDFUL];
 
         if (stop && i == ROWS / 2)
             shuffle_buffer_stop(&s.w);
-        if (!shuffle_buffer_put(&s.w, row)) {
-            mem_free(row);
-            break;
-        }
-        put++;
+        for (uint64_t k = 0; k < HANDFUL; k++)
+            rows[k] = new_row(i + k, 1);
+        shuffle_buffer_put(&s.w, rows, HANDFUL); /* more than a batch, and than there is room for */
+        put += stop && i >= ROWS / 2 ? 0 : HANDFUL;
     }
     shuffle_buffer_close(&s.w);
     for (size_t i = 0; i < WORKERS; i++)
@@ -163,10 +171,10 @@ static void run_threads(bool shuffle, bool stop)
 static void test_threads(void **state)
 {
     (void)state;
-    run_threads(false, false);
-    run_threads(true, false);
-    run_threads(false, true);
-    run_threads(true, true);
+    for (enum row_order order = ROWS_AS_THEY_COME; order <= ROWS_BY_KEY; order++) {
+        run_threads(order, false);
+        run_threads(order, true);
+    }
 }
 
 int main(void)
