@@ -8,8 +8,10 @@
 
 #define SHARD_RECORDS 0
 #define SHARD_GONE 1
-#define TRIM_US 60000000u /* of changes, before they are removed */
-#define ROUNDS_MAX 40     /* of halving a time: then nothing is left */
+#define TRIM_US 60000000u                   /* of changes, before they are removed */
+#define HOUR_US 3600000000u                 /* between two times at which nothing is left of them */
+#define LEFT_BYTES_MAX ((uint64_t)64 << 20) /* meanwhile, in table files that have others, too */
+#define ROUNDS_MAX 40                       /* of halving a time: then nothing is left */
 
 /* ---- writing ---- */
 
@@ -169,11 +171,26 @@ static int note_gone(struct ctx *c, const struct table *t, uint64_t was, uint64_
     return wait_apply(c, t->db->engine, &batch);
 }
 
-/* Another who was at it meanwhile has done as well. */
-static int remove_below(struct ctx *c, const struct table *t, uint64_t from, uint64_t below)
+/* Whole table files go at once, since that costs nothing. What is gone and shares a file with
+ * others is taken out once an hour, or when it is much, or when the disk needs it: by a tombstone,
+ * and all that lies about it is written anew. Until then it is there and nobody reads it, also what
+ * somebody left there who was killed. */
+static int erase_gone(struct ctx *c, const struct table *t, uint64_t was, uint64_t below, bool all)
 {
-    struct key_range range = {record_at(c, t, from), record_at(c, t, below)};
+    struct key_range range = {record_at(c, t, 0), record_at(c, t, below)};
     struct partition_spec spec = {.id = t->schema.change_log, .ranges = &range, .range_count = 1};
+    uint64_t left;
+
+    TRY(engine_discard(c, t->db->engine, &spec, &left));
+    if (!all && was / HOUR_US == below / HOUR_US && left <= LEFT_BYTES_MAX)
+        return E_OK;
+    return engine_erase(c, t->db->engine, &spec);
+}
+
+/* Another who was at it meanwhile has done as well. */
+static int remove_below(struct ctx *c, const struct table *t, uint64_t from, uint64_t below,
+                        bool all)
+{
     int code = note_gone(c, t, from, below);
 
     if (code == E_GUARD) {
@@ -181,7 +198,7 @@ static int remove_below(struct ctx *c, const struct table *t, uint64_t from, uin
         return E_OK;
     }
     TRY(code);
-    return engine_erase(c, t->db->engine, &spec);
+    return erase_gone(c, t, from, below, all);
 }
 
 int change_log_trim(struct ctx *c, const struct table *t, uint64_t position)
@@ -194,8 +211,9 @@ int change_log_trim(struct ctx *c, const struct table *t, uint64_t position)
     if (!page.count)
         return E_OK;
     first = stream_record_number(page.items[0].key);
-    return position > first && position - first >= TRIM_US ? remove_below(c, t, gone, position)
-                                                           : E_OK;
+    return position > first && position - first >= TRIM_US
+               ? remove_below(c, t, gone, position, false)
+               : E_OK;
 }
 
 static int log_bytes(struct ctx *c, const struct table *t, uint64_t from, uint64_t *out)
@@ -227,5 +245,5 @@ int change_log_bound(struct ctx *c, const struct table *t, uint64_t bytes_max,
         TRY(log_bytes(c, t, from, &out->bytes));
     }
     out->removed = from > first;
-    return out->removed ? remove_below(c, t, gone, from) : E_OK;
+    return out->removed ? remove_below(c, t, gone, from, true) : E_OK;
 }

@@ -47,7 +47,8 @@ int change_log_read(struct ctx *c, const struct table *t, uint64_t position, siz
                     struct change_log_page *out);
 
 /* No reader wants what is below the position any more. Removes it if a minute's changes or more
- * have come together. Blocks. */
+ * have come together: whole table files then, and once an hour, or when it is more than 64 MiB,
+ * what is left in files with others. Blocks. */
 int change_log_trim(struct ctx *c, const struct table *t, uint64_t position);
 
 struct change_log_bounded {

@@ -6,6 +6,8 @@
 #include "base/rng.h"
 #include "table/catalog/catalog.h"
 #include "table/model/key.h"
+#include "table/stream/stream_record.h"
+#include "table/sync/wait.h"
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -452,6 +454,120 @@ static void test_two_remove(void **state)
     end();
 }
 
+/* ---- what removing costs ---- */
+
+static const struct engine_ops *engine_was;
+static struct engine_ops counting;
+static int erased, erase_code;
+
+static int count_erase(struct ctx *c, struct engine *e, const struct partition_spec *p)
+{
+    erased++;
+    return erase_code ? fail_code(c, erase_code) : engine_was->erase(c, e, p);
+}
+
+static void count_begin(void)
+{
+    engine_was = db->engine->ops;
+    counting = *engine_was;
+    counting.erase = count_erase;
+    db->engine->ops = &counting;
+    erased = erase_code = 0;
+}
+
+static void count_end(void)
+{
+    db->engine->ops = engine_was;
+}
+
+/* Records that are stored, whether or not readers are told of them. */
+static size_t stored(const struct follower *f)
+{
+    struct key_range range;
+    struct page page;
+    struct scan scan = {.partition = PARTITION_SYSTEM,
+                        .view = VIEW_LATEST,
+                        .ranges = &range,
+                        .range_count = 1,
+                        .items_max = 100000,
+                        .bytes_max = 1 << 28,
+                        .pages = &page};
+    struct ctx c;
+
+    ctx_init(&c, &db->clock, &db->log, NULL, 0);
+    range = (struct key_range){stream_record_key(&c.arena, f->table->schema.change_log, 0, 0),
+                               stream_record_key(&c.arena, f->table->schema.change_log, 0, -1)};
+    assert_int_equal(wait_scan(&c, db->engine, &scan), 0);
+    ctx_release(&c);
+    return page.count;
+}
+
+/* A minute of a follower who keeps up. */
+static void minute(struct follower *f, int n)
+{
+    for (int i = 0; i < 20; i++)
+        put(i, n);
+    go_later(db, 61000);
+    put(21, n);
+    assert_true(follow(f));
+    trim(f, f->position);
+}
+
+/* What followers have passed is taken out of shared files once an hour, by a tombstone each, and
+ * not each minute. */
+static void test_hours(void **state)
+{
+    bool files = strcmp(engine_name, "rocks") == 0;
+    struct follower f;
+
+    (void)state;
+    begin(-1);
+    assert_int_equal(switch_log(true), 0);
+    follower_begin(&f);
+    count_begin();
+    for (int i = 0; i < 180; i++)
+        minute(&f, i);
+    if (files)
+        assert_in_range(erased, 3, 5);
+    assert_true(stored(&f) <= (files ? 61 * 21 : 21));
+    check_seen(&f);
+    count_end();
+    follower_end(&f);
+    end();
+}
+
+/* Nothing was removed, though it is noted as gone: it goes later. */
+static void test_left(void **state)
+{
+    struct follower f;
+    struct ctx c;
+
+    (void)state;
+    begin(-1);
+    assert_int_equal(switch_log(true), 0);
+    follower_begin(&f);
+    put(1, 1);
+    go_later(db, 3700000);
+    put(2, 2);
+    assert_true(follow(&f));
+    count_begin();
+    erase_code = E_UNAVAILABLE;
+    ctx_init(&c, &db->clock, &db->log, NULL, 0);
+    assert_int_equal(change_log_trim(&c, f.table, f.position), E_UNAVAILABLE);
+    ctx_release(&c);
+    count_end();
+    assert_int_equal(stored(&f), 2);
+    go_later(db, 3700000);
+    put(3, 3);
+    go_later(db, 3700000);
+    put(4, 4);
+    assert_true(follow(&f));
+    trim(&f, f.position);
+    assert_int_equal(stored(&f), 0);
+    follower_end(&f);
+    end();
+}
+
 /* Switched off and on again it is another log; clients never see one. */
 static void test_off(void **state)
 {
@@ -490,7 +606,8 @@ int main(void)
         cmocka_unit_test(test_follow),     cmocka_unit_test(test_restart),
         cmocka_unit_test(test_expiry),     cmocka_unit_test(test_trim),
         cmocka_unit_test(test_bound),      cmocka_unit_test(test_stuck),
-        cmocka_unit_test(test_two_remove), cmocka_unit_test(test_off),
+        cmocka_unit_test(test_two_remove), cmocka_unit_test(test_hours),
+        cmocka_unit_test(test_left),       cmocka_unit_test(test_off),
     };
     int failed = 0;
 
