@@ -886,14 +886,15 @@ struct wr_connect_tunnel {
     struct wr_bytes tunnel;
     struct wr_bytes tag; /* what the client calls itself; part of its id */
     int64_t timeout_s;   /* its channels are another's after so long without a heartbeat; below 1:
-                            300 */
+                            300; at most 86400 */
 };
 
 struct wr_tunnel_client {
     struct wr_bytes id;
 };
 
-/* A channel as a client and the tunnel know it: where they differ, the higher version counts. */
+/* A channel as a client and the tunnel know it: where they differ, the higher version counts, if it
+ * is less than 1,048,577 higher. */
 struct wr_tunnel_report {
     struct wr_bytes channel;
     int64_t version;

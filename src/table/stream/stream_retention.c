@@ -41,9 +41,9 @@ uint64_t stream_oldest(struct wr_db *db, const struct schema *s)
 uint64_t stream_refreshed(struct wr_db *db, const struct schema *s, uint64_t number)
 {
     int64_t now_us = clock_watch_ms(db) * 1000, kept_us = s->d.stream.expiration_h * HOUR_US;
-    int64_t age_us = now_us - (int64_t)number;
 
-    if (number == STREAM_FROM_OLDEST || age_us < kept_us / 2)
+    if (number == STREAM_FROM_OLDEST || number > (uint64_t)now_us ||
+        now_us - (int64_t)number < kept_us / 2)
         return number;
     return (uint64_t)(now_us - kept_us / 4);
 }

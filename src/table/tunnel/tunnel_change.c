@@ -1,6 +1,7 @@
 #include "table/tunnel/tunnel_change.h"
 
 #include "table/catalog/catalog.h"
+#include "table/model/key.h"
 #include "table/stream/stream_name.h"
 #include "table/stream/stream_retention.h"
 #include "table/stream/stream_settle.h"
@@ -39,6 +40,7 @@ void tunnel_ref_of(struct call *call, const struct table *t, const struct schema
         .made = *made,
         .table = arena_copy(a, s->d.table),
         .stream = s->d.stream_id.len ? arena_copy(a, s->d.stream_id) : BYTES_NONE,
+        .limits = &call->db->limits,
         .key = schema_keys_copy(a, s),
         .key_count = s->d.key_count,
         .location = s->stream.location,
@@ -83,16 +85,33 @@ static bool is_shard_of(struct arena *a, const struct tunnel_ref *ref,
                        channel->id);
 }
 
+int tunnel_row_key(struct ctx *c, const struct tunnel_ref *ref, bytes at, struct wr_key *out)
+{
+    struct wr_key_column *columns = ARENA_ARRAY(&c->arena, struct wr_key_column, ref->key_count);
+    size_t used;
+
+    *out = (struct wr_key){columns, ref->key_count};
+    if (!key_view_columns(c, at, ref->key, ref->key_count, columns, &used) && used == at.len &&
+        !key_check(c, ref->limits, ref->key, ref->key_count, out, KEY_READ))
+        return E_OK;
+    ctx_clear(c);
+    return fail(c, E_PARAMETER, "Invalid token: it is of another table.");
+}
+
 int tunnel_place_read(struct ctx *c, const struct tunnel_ref *ref,
                       const struct tunnel_channel *channel, bytes token, struct tunnel_place *out,
                       struct stream_place *changes)
 {
+    struct wr_key row;
+
     *changes = (struct stream_place){0};
     TRY(tunnel_token_read(c, token, out));
     if (out->finished)
         return E_OK;
     if (out->stream)
         TRY(stream_place_read(c, out->at, changes));
+    else if (out->at.len) /* what is kept of it must be no larger than a key */
+        TRY(tunnel_row_key(c, ref, out->at, &row));
     if (out->stream != channel->stream ||
         (out->stream && !is_shard_of(&c->arena, ref, channel, changes)))
         return fail(c, E_PARAMETER, "Invalid token: it is another channel's.");

@@ -18,6 +18,7 @@ struct tunnel_ref {
     struct schema_tunnel made;
     bytes table;
     bytes stream;                    /* id of the table's stream; empty: it has none */
+    const struct limits *limits;     /* the database's */
     const struct wr_key_schema *key; /* the table's key columns */
     size_t key_count;
     uint32_t location; /* of the stream's records */
@@ -48,6 +49,10 @@ struct stream_place;
 int tunnel_place_read(struct ctx *c, const struct tunnel_ref *ref,
                       const struct tunnel_channel *channel, bytes token, struct tunnel_place *out,
                       struct stream_place *changes);
+
+/* The key that a token of rows names, of the table's columns: views into `at`, in the arena of c.
+ * E_PARAMETER: no row of the table can have it. */
+int tunnel_row_key(struct ctx *c, const struct tunnel_ref *ref, bytes at, struct wr_key *out);
 
 /* The first microsecond that is not before it. */
 static inline uint64_t tunnel_us(uint64_t ns)

@@ -4,6 +4,7 @@
 #include "table/tunnel/tunnel_change.h"
 
 #define TAG_BYTES_MAX 255
+#define TIMEOUT_S_MAX 86400 /* what a client had that is dead is another's after so long */
 
 static int begin(struct call *call, bytes id,
                  int (*decide)(struct tunnel_change *x, struct tunnel_state *t), bool reads)
@@ -36,6 +37,11 @@ static int decide_connect(struct tunnel_change *x, struct tunnel_state *t)
     if (tag.len > TAG_BYTES_MAX || !bytes_is_utf8(tag))
         return fail(&x->call->c, E_PARAMETER, "A client's tag has at most %d bytes of UTF-8.",
                     TAG_BYTES_MAX);
+    if (in->timeout_s > TIMEOUT_S_MAX)
+        return fail(&x->call->c, E_PARAMETER,
+                    "The timeout of a client is at most %d seconds: so long nobody else reads what "
+                    "it had when it died.",
+                    TIMEOUT_S_MAX);
     number = tunnel_connect(t, tag, in->timeout_s, x->call->now_ms);
     if (number == TUNNEL_NOBODY)
         return fail(&x->call->c, E_TUNNEL_UNAVAILABLE, "The tunnel has %d clients, the most.",

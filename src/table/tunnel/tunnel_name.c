@@ -8,6 +8,7 @@
 #include <xxhash.h>
 
 #define CHECKSUM_BYTES 8
+#define COUNT_MAX (UINT64_MAX / 4) /* of what a channel may have read, as a token tells it */
 
 bytes tunnel_id(struct arena *a, bytes table, uint64_t number)
 {
@@ -91,7 +92,7 @@ static bool read_stream_place(bytes token, struct tunnel_place *out)
     const uint8_t *p = bytes_u8(token);
     size_t at = 1;
 
-    if (!read_decimal(token, &at, &out->count))
+    if (!read_decimal(token, &at, &out->count) || out->count > COUNT_MAX)
         return false;
     if (p[at] == '@') {
         at++;
@@ -117,7 +118,8 @@ static bool read_row_place(bytes token, struct tunnel_place *out)
     r = reader_of(bytes_of(bytes_u8(token) + 1, len - 1));
     out->count = read_varint(&r);
     out->at = read_bytes(&r, reader_left(&r));
-    return !r.bad && XXH3_64bits(token.ptr, len) == load_u64(bytes_u8(token) + len);
+    return !r.bad && out->count <= COUNT_MAX &&
+           XXH3_64bits(token.ptr, len) == load_u64(bytes_u8(token) + len);
 }
 
 int tunnel_token_read(struct ctx *c, bytes token, struct tunnel_place *out)

@@ -144,21 +144,12 @@ static struct wr_key bound(struct arena *a, const struct tunnel_ref *ref, enum w
 
 static int rows_from(struct tunnel_read *r, struct wr_key *out)
 {
-    const struct tunnel_ref *ref = &r->change.ref;
     struct ctx *c = &r->change.call->c;
-    struct wr_key_column *columns = ARENA_ARRAY(&c->arena, struct wr_key_column, ref->key_count);
-    size_t used;
 
-    *out = (struct wr_key){columns, ref->key_count};
-    if (!r->place.at.len) {
-        *out = bound(&c->arena, ref, WR_INF_MIN);
-        return E_OK;
-    }
-    if (!key_view_columns(c, r->place.at, ref->key, ref->key_count, columns, &used) &&
-        used == r->place.at.len)
-        return E_OK;
-    ctx_clear(c);
-    return fail(c, E_PARAMETER, "Invalid token: it is of another table.");
+    if (r->place.at.len)
+        return tunnel_row_key(c, &r->change.ref, r->place.at, out);
+    *out = bound(&c->arena, &r->change.ref, WR_INF_MIN);
+    return E_OK;
 }
 
 /* Rows are read as they are then. A change that comes later must have its record, or it would be

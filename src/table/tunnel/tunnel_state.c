@@ -1,8 +1,9 @@
 /* Balance of channels among clients, and checkpoints. */
 #include "table/tunnel/tunnel_state.h"
 
-/* A version above it is no client's: it could not be raised for long. */
-#define VERSION_MAX (INT64_MAX / 2)
+/* So far above the channel's a client's version may be: each raises it by one. One that may be
+ * anything would be the last that the channel ever has, and no later client could let go of it. */
+#define VERSION_STEP_MAX (1 << 20)
 
 static struct tunnel_client *client_of(const struct tunnel_state *t, uint64_t number)
 {
@@ -95,7 +96,8 @@ static void take_report(struct tunnel_state *t, uint64_t client, const struct tu
 {
     struct tunnel_channel *c = channel_of(t, r->id);
 
-    if (!c || c->owner != client || r->version <= c->version || r->version > VERSION_MAX)
+    if (!c || c->owner != client || r->version <= c->version ||
+        r->version - c->version > VERSION_STEP_MAX)
         return;
     c->version = r->version;
     if (r->status != TUNNEL_TERMINATED && r->status != TUNNEL_CLOSE)

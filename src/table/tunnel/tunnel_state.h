@@ -87,7 +87,7 @@ void tunnel_shutdown(struct tunnel_state *t, uint64_t client);
 /* Takes what a client says of its channels, drops clients that are silent, gives free channels to
  * the clients that have the fewest, and asks for some back where the spread is uneven. The answer
  * is all channels that the client owns afterwards. A report of a channel that is unknown or
- * another's, or whose version is not higher than the one here, is passed by. */
+ * another's, or whose version is not higher than the one here, or is far above it, is passed by. */
 enum tunnel_outcome tunnel_heartbeat(struct tunnel_state *t, uint64_t client,
                                      const struct tunnel_report *reports, size_t count,
                                      int64_t now_ms);

@@ -539,6 +539,10 @@ static void test_iterators(void **state)
         assert_int_equal(read_code(bytes_of(old.ptr, i)), E_PARAMETER);
     }
     assert_int_equal(read_code(old), 0);
+    for (int i = 0; i < 64; i++) /* whoever makes one himself reads nothing else */
+        read_code(stream_iterator(&f.c.arena, f.stream, 0, UINT64_MAX << i));
+    assert_int_equal(read_code(stream_iterator(&f.c.arena, f.stream, 1, 0)), E_PARAMETER);
+    assert_int_equal(read_code(stream_iterator(&f.c.arena, BYTES_LIT("u_1"), 0, 0)), E_PARAMETER);
     assert_int_equal(switch_stream(false, 0), 0);
     assert_int_equal(read_code(old), E_PARAMETER);
     assert_int_equal(switch_stream(true, HOURS), 0);

@@ -205,6 +205,8 @@ static void test_extremes(void **state)
     assert_int_equal(beat(&b, a, INT64_MAX / 2), TUNNEL_OK);
     assert_int_equal(say(&b, a, 0, INT64_MAX, TUNNEL_CLOSE, INT64_MAX / 2), TUNNEL_OK);
     assert_channel(&b, 0, 1, TUNNEL_OPEN, a);
+    assert_int_equal(say(&b, a, 0, INT64_MAX / 2, TUNNEL_OPEN, INT64_MAX / 2), TUNNEL_OK);
+    assert_channel(&b, 0, 1, TUNNEL_OPEN, a);
     tunnel_shutdown(&b.t, a);
     a = tunnel_connect(&b.t, BYTES_LIT("w"), INT64_MIN, 0);
     assert_int_equal(b.clients[0].timeout_s, TUNNEL_TIMEOUT_S);

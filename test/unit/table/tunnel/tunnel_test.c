@@ -13,7 +13,9 @@
 #include "../database.h"
 
 #include "table/core/catalog_key.h"
+#include "table/stream/stream_name.h"
 #include "table/sync/wait.h"
+#include "table/tunnel/tunnel_name.h"
 
 #define TABLE BYTES_LIT("t")
 #define THREADS 4
@@ -394,6 +396,86 @@ static void test_closed_for_long(void **state)
     database_remove(db, dir);
 }
 
+/* ---- clients that lie ---- */
+
+#define LIE_BYTES 100000
+
+/* Who knows how tokens are made says what no server gave out: a row that no table has, of any size;
+ * a place behind all that can come; more records than can have been. Each is refused or does no
+ * harm, and what is kept with the tunnel stays small. */
+static void test_lies(void **state)
+{
+    static const uint64_t numbers[] = {UINT64_MAX, UINT64_MAX - 1, (uint64_t)INT64_MAX + 1,
+                                       INT64_MAX};
+    struct wr_request drop = {.op = WR_OP_DELETE_TUNNEL};
+    bytes tunnel, channel, token;
+    struct tunnel_place row = {0};
+    struct asked made;
+    struct arena a;
+    int64_t last = 0;
+
+    (void)state;
+    arena_init(&a, NULL, 0);
+    begin();
+    tunnel = create(&made, WR_TUNNEL_BASE_DATA);
+    first_token(tunnel, &a, &channel, &token);
+    row.at = bytes_of(arena_zalloc(&a, LIE_BYTES), LIE_BYTES);
+    assert_int_equal(checkpoint(tunnel, channel, tunnel_token(&a, &row), 1), E_PARAMETER);
+    row = (struct tunnel_place){.count = UINT64_MAX};
+    assert_int_equal(checkpoint(tunnel, channel, tunnel_token(&a, &row), 1), E_PARAMETER);
+    wr_reply_free(made.reply);
+    drop.delete_tunnel = (struct wr_tunnel_name){TABLE, BYTES_LIT("n")};
+    assert_int_equal(database_run(db, &drop), 0);
+
+    tunnel = create(&made, WR_TUNNEL_STREAM);
+    first_token(tunnel, &a, &channel, &token);
+    put_row(1);
+    for (size_t i = 0; i < PORT_COUNT(numbers); i++) {
+        struct tunnel_place place = {.stream = true};
+        struct stream_place at;
+        struct ctx c;
+
+        ctx_init(&c, NULL, NULL, NULL, 0);
+        assert_int_equal(tunnel_token_read(&c, token, &place), 0);
+        assert_int_equal(stream_place_read(&c, place.at, &at), 0);
+        place.at = stream_iterator(&a, arena_copy(&a, at.stream), at.shard, numbers[i]);
+        ctx_release(&c);
+        token = tunnel_token(&a, &place);
+        assert_false(read_page(tunnel, channel, &a, &token, &last));
+        assert_int_equal(last, 0);
+        assert_int_equal(checkpoint(tunnel, channel, token, (int64_t)i + 1), 0);
+        assert_true(consumed_us() > 0);
+        place.count = UINT64_MAX / 2;
+        assert_int_equal(checkpoint(tunnel, channel, tunnel_token(&a, &place), (int64_t)i + 2),
+                         E_PARAMETER);
+    }
+    arena_release(&a);
+    wr_reply_free(made.reply);
+    database_remove(db, dir);
+}
+
+/* A client that is never late would keep what it had when it died. */
+static void test_timeout(void **state)
+{
+    static const int64_t timeouts[] = {INT64_MAX, 86401, 86400, 0, INT64_MIN};
+    struct asked made;
+    bytes tunnel;
+
+    (void)state;
+    begin();
+    tunnel = create(&made, WR_TUNNEL_STREAM);
+    for (size_t i = 0; i < PORT_COUNT(timeouts); i++) {
+        struct asked x = {.req = {.op = WR_OP_CONNECT_TUNNEL}};
+
+        x.req.connect_tunnel =
+            (struct wr_connect_tunnel){.table = TABLE, .tunnel = tunnel, .timeout_s = timeouts[i]};
+        assert_int_equal(ask(&x), timeouts[i] > 86400 ? E_PARAMETER : 0);
+        wr_reply_free(x.reply);
+    }
+    wr_reply_free(made.reply);
+    database_remove(db, dir);
+}
+
 /* ---- the end ---- */
 
 static size_t stored_states(void)
@@ -420,6 +502,40 @@ static size_t stored_states(void)
     n = s.page.count;
     ctx_release(&s.c);
     return n;
+}
+
+/* As many as a table may have; each goes, and nothing of it stays. */
+static void test_many(void **state)
+{
+    size_t max = (size_t)32, made = 0;
+    int code = 0;
+
+    (void)state;
+    begin();
+    while (!code) {
+        struct asked x = {.req = {.op = WR_OP_CREATE_TUNNEL}};
+        char name[32];
+
+        snprintf(name, sizeof(name), "n%zu", made);
+        x.req.create_tunnel = (struct wr_create_tunnel){
+            .table = TABLE, .name = bytes_str(name), .type = WR_TUNNEL_BASE_AND_STREAM};
+        code = ask(&x);
+        made += !code;
+        wr_reply_free(x.reply);
+    }
+    assert_int_equal(code, E_QUOTA);
+    assert_int_equal(made, max);
+    assert_int_equal(stored_states(), max);
+    for (size_t i = 0; i < made; i++) {
+        struct wr_request drop = {.op = WR_OP_DELETE_TUNNEL};
+        char name[32];
+
+        snprintf(name, sizeof(name), "n%zu", i);
+        drop.delete_tunnel = (struct wr_tunnel_name){TABLE, bytes_str(name)};
+        assert_int_equal(database_run(db, &drop), 0);
+        assert_int_equal(stored_states(), max - i - 1);
+    }
+    database_remove(db, dir);
 }
 
 static void test_goes_with_its_table(void **state)
@@ -451,6 +567,9 @@ int main(void)
         cmocka_unit_test(test_quiet),
         cmocka_unit_test(test_expired),
         cmocka_unit_test(test_closed_for_long),
+        cmocka_unit_test(test_lies),
+        cmocka_unit_test(test_timeout),
+        cmocka_unit_test(test_many),
         cmocka_unit_test(test_goes_with_its_table),
     };
     int failed = 0;
