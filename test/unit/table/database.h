@@ -5,6 +5,7 @@
 #include "widerow.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "../folder.h"
 
@@ -16,6 +17,22 @@ static inline struct wr_db *database_open(const struct wr_options *o)
     wr_open(o, &db, message, sizeof(message));
     assert_string_equal(message, "");
     return db;
+}
+
+/* As database_open(); on a pool it is that of TEST_CEPH_CONF, and in it a namespace named like the
+ * folder, from which no other test reads. */
+static inline struct wr_db *database_open_in(const struct wr_options *o, const char *dir)
+{
+    struct wr_setting pool[] = {{"ceph_conf", getenv("TEST_CEPH_CONF")},
+                                {"pool", "data"},
+                                {"namespace", strrchr(dir, '/') + 1}};
+    struct wr_options on = *o;
+
+    if (strcmp(o->engine, "rados") == 0) {
+        on.engine_settings = pool;
+        on.engine_setting_count = sizeof(pool) / sizeof(pool[0]);
+    }
+    return database_open(&on);
 }
 
 /* For tests of one database in memory: what they find in *state. */

@@ -34,18 +34,13 @@ static void bed_open(struct bed *b)
 {
     static const struct wr_setting settings[] = {
         {"key_value_bytes_max", "2048"}, {"wide_row_cells", "3"}, {"table_ops_per_s_max", "0"}};
-    struct wr_setting own[] = {{"ceph_conf", getenv("TEST_CEPH_CONF")},
-                               {"pool", "data"},
-                               {"namespace", strrchr(b->dir, '/') + 1}};
     struct wr_options o = {.version = WR_API_VERSION,
                            .engine = b->engine,
                            .dir = b->dir,
-                           .engine_settings = own,
-                           .engine_setting_count = strcmp(b->engine, "rados") ? 0 : PORT_COUNT(own),
                            .settings = settings,
                            .setting_count = PORT_COUNT(settings)};
 
-    b->db = database_open(&o);
+    b->db = database_open_in(&o, b->dir);
 }
 
 /* Rows differ in the last byte of their last column, or with it in that of their first. */

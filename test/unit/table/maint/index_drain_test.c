@@ -23,17 +23,13 @@
 #undef fail /* the name is ctx.h's in this house */
 
 #include "../changes.h"
+#include "../servers.h"
 #include "table/model/key.h"
 
 #define INSTANCE BYTES_LIT("test")
-#define SERVERS_MAX 2
 #define WRITERS 3
 #define DRAINERS 3
 #define VALUES 6 /* few, so that entries come again where they went */
-
-static struct wr_db *servers[SERVERS_MAX];
-static int server_count;
-static char dir[FOLDER_BYTES];
 
 static const struct wr_defined_column defined[] = {{BYTES_LIT("a"), WR_BIGINT},
                                                    {BYTES_LIT("b"), WR_BIGINT}};
@@ -50,33 +46,18 @@ static void observe(struct wr_db *db, struct table *t)
         outbox_observe(t);
 }
 
-static struct wr_db *open_server(const char *engine)
+static void prepare(struct wr_db *db)
 {
-    struct wr_setting own[] = {{"ceph_conf", getenv("TEST_CEPH_CONF")},
-                               {"pool", "data"},
-                               {"namespace", strrchr(dir, '/') + 1}};
-    struct wr_setting settings[] = {{"table_ops_per_s_max", "0"}};
-    struct wr_options o = {.version = WR_API_VERSION,
-                           .engine = engine,
-                           .engine_settings = own,
-                           .engine_setting_count = strcmp(engine, "rados") ? 0 : PORT_COUNT(own),
-                           .settings = settings,
-                           .setting_count = PORT_COUNT(settings)};
-    struct wr_db *db = database_open(&o);
-
     db->observe = observe;
     db->keeps_indexes = true;
-    return db;
 }
 
 static void begin(const char *engine, int count)
 {
     struct wr_request req = {.op = WR_OP_CREATE_TABLE};
 
-    folder_make(dir);
     changes_keys_make();
-    for (server_count = 0; server_count < count; server_count++)
-        servers[server_count] = open_server(engine);
+    servers_open(engine, count, prepare);
     req.create_table = (struct wr_create_table){
         .table = CHANGES_TABLE,
         .key = changes_key_schema,
@@ -87,13 +68,6 @@ static void begin(const char *engine, int count)
         .index_count = PORT_COUNT(metas),
         .options = {.given = WR_HAS_TTL | WR_HAS_MAX_VERSIONS, .ttl_s = -1, .max_versions = 1}};
     assert_int_equal(database_run(servers[0], &req), 0);
-}
-
-static void end(void)
-{
-    for (int i = 0; i < server_count; i++)
-        wr_close(servers[i]);
-    folder_remove(dir);
 }
 
 /* ---- drainers ---- */
@@ -346,7 +320,7 @@ static void entries_follow(const char *engine, int count, size_t steps)
     write_and_drain(steps, count > 1);
     come_to_rest();
     assert_true(stored_in(servers[0], metas[0].name, KIND_RECORD) > 0);
-    end();
+    servers_close();
 }
 
 static void entries_follow_in_memory(void **state)
@@ -378,7 +352,7 @@ static void dropped_index_goes(void **state)
     assert_int_equal(database_run(servers[0], &req), 0);
     assert_int_equal(drain(servers[0], UINT64_MAX), 0);
     assert_int_equal(stored_in(servers[0], CHANGES_TABLE, KIND_CHANGE), 0);
-    end();
+    servers_close();
 }
 
 /* ---- an index of later writes ---- */
@@ -453,7 +427,7 @@ static void is_answered_when_all_bring_entries(void **state)
         assert_int_equal(change_row(servers[i], WR_PUT, i, &b, 1), 0);
     drain(servers[0], 0);
     assert_int_equal(stored_in(servers[0], later.name, KIND_RECORD), SERVERS_MAX);
-    end();
+    servers_close();
 }
 
 int main(void)

@@ -25,20 +25,16 @@
 #include <cmocka.h>
 #undef fail /* the name is ctx.h's in this house */
 
-#include "../database.h"
+#include "../servers.h"
 
 #define INSTANCE BYTES_LIT("test")
 #define TABLE BYTES_LIT("t")
-#define SERVERS_MAX 2
 #define WRITERS 4
 #define CARRIERS 3
 #define COUNTED 12 /* rows that are only incremented: 0 to here, */
 #define ROWS 24    /* and others that are put, updated and deleted */
 #define SHARDS 2
 
-static struct wr_db *servers[SERVERS_MAX];
-static int server_count;
-static char dir[FOLDER_BYTES];
 static atomic_bool writers_ended;
 static atomic_llong turn; /* the value that somebody writes next: none comes twice */
 
@@ -49,23 +45,10 @@ static void observe(struct wr_db *db, struct table *t)
         stream_observe_by(t, stream_beside_record);
 }
 
-static struct wr_db *open_server(const char *engine)
+static void prepare(struct wr_db *db)
 {
-    struct wr_setting own[] = {{"ceph_conf", getenv("TEST_CEPH_CONF")},
-                               {"pool", "data"},
-                               {"namespace", strrchr(dir, '/') + 1}};
-    struct wr_setting settings[] = {{"table_ops_per_s_max", "0"}};
-    struct wr_options o = {.version = WR_API_VERSION,
-                           .engine = engine,
-                           .engine_settings = own,
-                           .engine_setting_count = strcmp(engine, "rados") ? 0 : PORT_COUNT(own),
-                           .settings = settings,
-                           .setting_count = PORT_COUNT(settings)};
-    struct wr_db *db = database_open(&o);
-
     db->observe = observe;
     db->keeps_streams = true;
-    return db;
 }
 
 static void begin(const char *engine, int count)
@@ -76,9 +59,7 @@ static void begin(const char *engine, int count)
         {{.type = WR_BIGINT, .integer = 8}, {.type = WR_INF_MAX}}};
     struct wr_request req = {.op = WR_OP_CREATE_TABLE};
 
-    folder_make(dir);
-    for (server_count = 0; server_count < count; server_count++)
-        servers[server_count] = open_server(engine);
+    servers_open(engine, count, prepare);
     req.create_table = (struct wr_create_table){
         .table = TABLE,
         .key = key,
@@ -92,11 +73,9 @@ static void begin(const char *engine, int count)
 
 static void end(void)
 {
-    for (int i = 0; i < server_count; i++) {
+    for (int i = 0; i < server_count; i++)
         servers[i]->keeps_streams = engine_one_key_space(servers[i]->engine);
-        wr_close(servers[i]);
-    }
-    folder_remove(dir);
+    servers_close();
 }
 
 static struct table *open_table(struct ctx *c, struct wr_db *db)

@@ -13,33 +13,12 @@
 #include <cmocka.h>
 #undef fail /* the name is ctx.h's in this house */
 
-#include "../database.h"
+#include "../servers.h"
 
 #define INSTANCE BYTES_LIT("test")
 #define TABLE BYTES_LIT("t")
-#define SERVERS 2
 #define LOOK_US 20000
 #define HELD_LOOKS 100
-
-static struct wr_db *servers[SERVERS];
-static char dir[FOLDER_BYTES];
-
-static void open_servers(void)
-{
-    struct wr_setting own[] = {{"ceph_conf", getenv("TEST_CEPH_CONF")},
-                               {"pool", "data"},
-                               {"namespace", strrchr(dir, '/') + 1}};
-    struct wr_setting settings[] = {{"table_ops_per_s_max", "0"}};
-    struct wr_options o = {.version = WR_API_VERSION,
-                           .engine = "rados",
-                           .engine_settings = own,
-                           .engine_setting_count = PORT_COUNT(own),
-                           .settings = settings,
-                           .setting_count = PORT_COUNT(settings)};
-
-    for (int i = 0; i < SERVERS; i++)
-        servers[i] = database_open(&o);
-}
 
 static void create(void)
 {
@@ -93,13 +72,12 @@ static void settles_when_all_say_so(void **state)
     (void)state;
     if (!getenv("TEST_CEPH_CONF"))
         skip();
-    folder_make(dir);
-    open_servers();
+    servers_open("rados", SERVERS_MAX, NULL);
     create();
     held = open_table(1);
     switch_on();
     for (int look = 0; look < HELD_LOOKS && !by_time; look++) {
-        for (int i = 0; i < SERVERS; i++) {
+        for (int i = 0; i < server_count; i++) {
             bool whole = is_whole(i, &by_time);
 
             assert_true(!whole || by_time);
@@ -107,14 +85,12 @@ static void settles_when_all_say_so(void **state)
         usleep(LOOK_US);
     }
     table_release(held);
-    for (int i = 0; i < SERVERS; i++) {
+    for (int i = 0; i < server_count; i++) {
         while (!is_whole(i, &by_time))
             usleep(LOOK_US);
         assert_false(by_time); /* a minute has not passed; else this was no test */
     }
-    for (int i = 0; i < SERVERS; i++)
-        wr_close(servers[i]);
-    folder_remove(dir);
+    servers_close();
 }
 
 int main(void)

@@ -17,18 +17,11 @@ static char dir[FOLDER_BYTES];
 
 static inline struct wr_db *open_server_for(const char *life_ms)
 {
-    struct wr_setting own[] = {{"ceph_conf", getenv("TEST_CEPH_CONF")},
-                               {"pool", "data"},
-                               {"namespace", strrchr(dir, '/') + 1}};
     struct wr_setting settings[] = {{"table_ops_per_s_max", "0"}, {"transaction_ms_max", life_ms}};
-    struct wr_options o = {WR_OPTIONS,
-                           .engine = "rados",
-                           .engine_settings = own,
-                           .engine_setting_count = PORT_COUNT(own),
-                           .settings = settings,
+    struct wr_options o = {WR_OPTIONS, .engine = "rados", .settings = settings,
                            .setting_count = PORT_COUNT(settings)};
 
-    return database_open(&o);
+    return database_open_in(&o, dir);
 }
 
 static inline struct wr_db *open_server(void)
