@@ -294,6 +294,13 @@ struct wr_index_meta {
     int32_t type;        /* 0 global, 1 local */
     int32_t sync_phase;  /* replies: 1 building, 2 following */
     bool partial; /* replies: rows from before it may have no entry, or none is kept at all */
+    /* The first so many key columns are hashed, and entries lie in 16 buckets by that, so that
+     * neighbours spread (doc/data-model.md, "Indexes"); 0: entries lie in the order of their keys.
+     */
+    uint8_t hashed;
+    /* Bit i: key column i sorts the other way round: an attribute column descends then, and a
+     * column of the table's key does if it ascends there. */
+    uint16_t descending;
 };
 
 /* A half-open range of values of the first key column; INF_MIN and INF_MAX for the open ends. */

@@ -1,6 +1,7 @@
 /* cmd_index.c: `widerow index`: secondary indexes of a table, and what one would cost. */
 #include "advisor/index_plan.h"
 #include "cli/command.h"
+#include "cli/console/print.h"
 #include "client/walk.h"
 #include "record/record.h"
 
@@ -16,6 +17,7 @@
 
 struct index_options {
     const char *with, *file, *key, *input, *delimiter;
+    uint64_t hash;
     bool local, new_rows, detach;
 };
 
@@ -24,6 +26,8 @@ static const struct option_row index_rows[] = {
      offsetof(struct index_options, with), 0, 0},
     {"local", NULL, "create: a local index; it begins with the table's first key column",
      OPTION_FLAG, offsetof(struct index_options, local), 0, 0},
+    {"hash", "N", "create: the first N columns are hashed, so that neighbours spread", OPTION_COUNT,
+     offsetof(struct index_options, hash), 0, WR_KEY_COLUMNS_MAX},
     {"new-rows", NULL, "create: only for rows that are written from now on", OPTION_FLAG,
      offsetof(struct index_options, new_rows), 0, 0},
     {"detach", NULL, "create: do not wait until rows that are there are indexed", OPTION_FLAG,
@@ -75,7 +79,7 @@ static int index_list(struct ctx *c, struct client *cl, struct cli *cli,
         const struct wr_index_meta *x = &t.indexes[i];
 
         printf("%.*s\t%s\ton ", BYTES_FMT(x->name), x->type ? "local" : "global");
-        print_names(x->key_columns, x->key_column_count);
+        print_index_key(&t, x, "");
         printf("\twith ");
         print_names(x->defined_columns, x->defined_column_count);
         printf("\t%s\n", x->sync_phase == 1 ? "being built" : "complete");
@@ -110,6 +114,27 @@ static int await_build(struct ctx *c, struct client *cl, bytes table, bytes inde
     }
 }
 
+/* Takes ":desc" from the ends of names. A column that the table's key has in that order already is
+ * left as it is. */
+static void take_descending(const struct wr_table_description *t, bytes *names,
+                            struct wr_index_meta *index)
+{
+    bytes word = BYTES_LIT(":desc");
+
+    for (size_t i = 0; i < index->key_column_count; i++) {
+        bytes *n = &names[i];
+        size_t len = n->len < word.len ? 0 : n->len - word.len;
+        bool descends = len && bytes_equal(bytes_skip(*n, len), word);
+
+        if (descends)
+            n->len = len;
+        for (size_t k = 0; k < t->key_count; k++)
+            if (bytes_equal(t->key[k].name, *n))
+                descends = descends && !t->key[k].descending;
+        index->descending = (uint16_t)(index->descending | descends << i);
+    }
+}
+
 static int index_create(struct ctx *c, struct client *cl, struct cli *cli,
                         const struct index_options *o)
 {
@@ -120,12 +145,18 @@ static int index_create(struct ctx *c, struct client *cl, struct cli *cli,
                                                             .key_columns = on,
                                                             .defined_columns = with,
                                                             .type = o->local,
+                                                            .hashed = (uint8_t)o->hash,
                                                             .update_mode = o->local},
                                                   .include_base_data = !o->new_rows}};
     struct wr_index_meta *index = &request.create_index.index;
+    struct wr_table_description t;
     struct wr_reply reply;
 
     TRY(split_names(c, cli->argv[3], on, &index->key_column_count));
+    if (strstr(cli->argv[3], ":desc")) {
+        TRY(cli_describe(c, cl, request.create_index.table, &t));
+        take_descending(&t, on, index);
+    }
     TRY(split_names(c, o->with, with, &index->defined_column_count));
     TRY(client_exec(c, cl, &request, &reply));
     if (o->new_rows || o->detach)
@@ -407,7 +438,9 @@ const struct command command_index = {
     .summary = "secondary indexes of a table, and what one would cost",
     .text =
         "create makes an index on these columns, key columns and defined ones in any mix, and\n"
-        "waits until the rows that are there have entries; writes go on meanwhile.\n"
+        "waits until the rows that are there have entries; writes go on meanwhile. NAME:desc\n"
+        "makes a column descend, so that the largest come first; one of the table's key keeps\n"
+        "the order that it has there without it.\n"
         "\n"
         "plan reads the rows and says, before an index is made, how many entries it would have,\n"
         "their bytes, what writes would cost besides, and whether its first column would make\n"

@@ -146,12 +146,15 @@ static int ots_schema_read_index(struct ctx *c, const Ots__IndexMeta *from,
 {
     if (from->index_update_mode < 0 ||
         from->index_update_mode > OTS__INDEX_UPDATE_MODE__IUM_SYNC_INDEX || from->index_type < 0 ||
-        from->index_type > OTS__INDEX_TYPE__IT_LOCAL_INDEX)
+        from->index_type > OTS__INDEX_TYPE__IT_LOCAL_INDEX || from->descending > UINT16_MAX ||
+        from->hashed > UINT8_MAX)
         return ots_fail_parse(c);
     out->name = pb_view(from->name);
     out->update_mode = from->index_update_mode;
     out->type = from->index_type;
     out->sync_phase = from->has_index_sync_phase ? from->index_sync_phase : 0;
+    out->descending = (uint16_t)from->descending;
+    out->hashed = (uint8_t)from->hashed;
     TRY(ots_views(c, from->n_primary_key, from->primary_key, &out->key_columns,
                   &out->key_column_count));
     return ots_views(c, from->n_defined_column, from->defined_column, &out->defined_columns,
@@ -184,6 +187,10 @@ void ots_put_indexes(struct buf *b, unsigned field, const struct wr_index_meta *
         pb_put_int(b, 5, index->type);
         if (index->sync_phase)
             pb_put_int(b, 6, index->sync_phase);
+        if (index->descending)
+            pb_put_int(b, OTS_FIELD_OWN, index->descending);
+        if (index->hashed)
+            pb_put_int(b, OTS_FIELD_OWN + 1, index->hashed);
         pb_close(b, start, 0);
     }
 }

@@ -272,7 +272,11 @@ at=(--dir "$work/data")
 check "index create --new-rows" run index create o later at --new-rows
 check "has none of the rows that were there" prints 0 count later
 check "a local index" exits 2 "first primary key column" index create o here at --local
-check "index drop" run index drop o later
+check "index create, descending and hashed" run index create o newest state,at:desc --hash 1
+check "its key is told" sh -c '"$1" index list o --dir "$2" | grep -q "on state,at desc (the first 1 hashed)"' - "$widerow" "$work/data"
+check "the newest first" prints '{"state":"open","at":1300,"order":300}' scan newest --prefix open --limit 1
+check "index drop" run index drop o newest
+check "index drop of another" run index drop o later
 check "is gone" exits 3 "does not exist" index drop o later
 check "index of nothing" exits 2 "is none of list, create" index frobnicate o
 

@@ -185,7 +185,7 @@ bool gen_same_key(const struct wr_key *a, const struct wr_key *b)
         if (a->columns[i].value.type == WR_AUTO_INCREMENT ||
             b->columns[i].value.type == WR_AUTO_INCREMENT)
             return false;
-    return oracle_key_compare(a->columns, b->columns, a->count) == 0;
+    return oracle_key_compare(NULL, a->columns, b->columns, a->count) == 0;
 }
 
 /* Repeated rows stay, but mostly without what makes repeating illegal. */

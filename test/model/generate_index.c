@@ -62,6 +62,10 @@ static struct wr_index_meta index_meta(struct generator *g, bytes table,
         if (!twice || gen_chance(g, 3))
             others[m.defined_column_count++] = name;
     }
+    if (gen_chance(g, 35))
+        m.descending = (uint16_t)gen_below(g, (uint64_t)1 << m.key_column_count);
+    if (gen_chance(g, 25))
+        m.hashed = (uint8_t)gen_below(g, m.key_column_count + 1);
     return m;
 }
 

@@ -115,7 +115,8 @@ void gen_bounds(struct generator *g, const struct oracle_table *t, bool backward
     struct wr_key high = {bound(g, t, true), t->key_count};
 
     /* Mostly in order; what is left the wrong way round is for the error. */
-    if (oracle_key_compare(low.columns, high.columns, t->key_count) > 0 && !gen_chance(g, 5)) {
+    if (oracle_key_compare(t->key, low.columns, high.columns, t->key_count) > 0 &&
+        !gen_chance(g, 5)) {
         struct wr_key swap = low;
 
         low = high;

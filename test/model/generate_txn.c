@@ -52,7 +52,7 @@ static void move_range(struct generator *g, const struct oracle_txn *x, struct w
     move(g, x, r->end);
     if (r->start.count != x->view.key_count || r->end.count != x->view.key_count)
         return;
-    d = oracle_key_compare(r->start.columns, r->end.columns, x->view.key_count);
+    d = oracle_key_compare(x->view.key, r->start.columns, r->end.columns, x->view.key_count);
     if (r->backward ? d < 0 : d > 0) {
         struct wr_key swap = r->start;
 

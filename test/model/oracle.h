@@ -134,8 +134,10 @@ bool oracle_learn(struct oracle *o, struct oracle_row *row, const struct wr_row 
 bool oracle_learn_key(struct oracle *o, struct oracle_table *t, struct oracle_row *row,
                       int64_t value);
 
-/* Compares two keys of one schema, INF_MIN and INF_MAX at the ends. */
-int oracle_key_compare(const struct wr_key_column *a, const struct wr_key_column *b, size_t count);
+/* Compares two keys of one schema in its order, INF_MIN and INF_MAX at the ends. `key` NULL: all
+ * columns ascend, or only whether they are equal counts. */
+int oracle_key_compare(const struct wr_key_schema *key, const struct wr_key_column *a,
+                       const struct wr_key_column *b, size_t count);
 
 /* The row, or NULL. */
 struct oracle_row *oracle_row_find(struct oracle_table *t, const struct wr_key_column *key);

@@ -157,6 +157,7 @@ static void complete_key(const struct oracle_table *t, struct oracle_index *x)
 
         v->key[v->key_count++] = d ? (struct wr_key_schema){.name = d->name, .type = d->type}
                                    : *key_of(t, x->meta.key_columns[i]);
+        v->key[v->key_count - 1].descending ^= x->meta.descending >> i & 1;
     }
     for (size_t i = 0; i < t->key_count; i++)
         if (!key_has(&x->meta, t->key[i].name))

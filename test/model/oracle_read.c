@@ -244,15 +244,15 @@ static int check_range(struct oracle *o, const struct wr_get_range *g, struct or
         code = oracle_check_gate(o, *t, g->end.columns);
     if (code)
         return code;
-    d = oracle_key_compare(g->start.columns, g->end.columns, (*t)->key_count);
+    d = oracle_key_compare((*t)->key, g->start.columns, g->end.columns, (*t)->key_count);
     return (g->backward ? d <= 0 : d >= 0) ? WR_E_PARAMETER : WR_OK;
 }
 
 static bool in_range(const struct oracle_table *t, const struct wr_get_range *g,
                      const struct oracle_row *row)
 {
-    int s = oracle_key_compare(row->key, g->start.columns, t->key_count);
-    int e = oracle_key_compare(row->key, g->end.columns, t->key_count);
+    int s = oracle_key_compare(t->key, row->key, g->start.columns, t->key_count);
+    int e = oracle_key_compare(t->key, row->key, g->end.columns, t->key_count);
 
     return g->backward ? s <= 0 && e > 0 : s >= 0 && e < 0;
 }
@@ -266,7 +266,7 @@ static bool ends_at_ghost(const struct oracle_table *t, const struct wr_get_rang
 
     if (!t->ghosts || next->count != t->key_count)
         return false;
-    d = row ? oracle_key_compare(next->columns, row->key, t->key_count) : -1;
+    d = row ? oracle_key_compare(t->key, next->columns, row->key, t->key_count) : -1;
     return row && g->backward ? d >= 0 : d <= 0;
 }
 

@@ -90,14 +90,15 @@ static int rank(const struct wr_value *v)
     return v->type == WR_INF_MIN ? 0 : v->type == WR_INF_MAX ? 2 : 1;
 }
 
-int oracle_key_compare(const struct wr_key_column *a, const struct wr_key_column *b, size_t count)
+int oracle_key_compare(const struct wr_key_schema *key, const struct wr_key_column *a,
+                       const struct wr_key_column *b, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         int ra = rank(&a[i].value), rb = rank(&b[i].value);
         int d = ra != rb ? ra - rb : ra != 1 ? 0 : oracle_value_compare(&a[i].value, &b[i].value);
 
         if (d)
-            return d;
+            return key && ra == 1 && rb == 1 && key[i].descending ? -d : d;
     }
     return 0;
 }
@@ -145,7 +146,7 @@ static size_t row_place(const struct oracle_table *t, const struct wr_key_column
 
     *found = false;
     while (i < t->row_count) {
-        int d = oracle_key_compare(t->rows[i]->key, key, t->key_count);
+        int d = oracle_key_compare(t->key, t->rows[i]->key, key, t->key_count);
 
         if (d >= 0) {
             *found = d == 0;

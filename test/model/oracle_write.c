@@ -360,7 +360,7 @@ static bool same_key(const struct wr_key *a, const struct wr_key *b)
         if (a->columns[i].value.type != b->columns[i].value.type ||
             !bytes_equal(a->columns[i].name, b->columns[i].name))
             return false;
-    return oracle_key_compare(a->columns, b->columns, a->count) == 0;
+    return oracle_key_compare(NULL, a->columns, b->columns, a->count) == 0;
 }
 
 static bool repeats_a_row(const struct wr_table_write *w)
@@ -472,7 +472,8 @@ static void atomic(struct oracle *o, struct oracle_table *t, const struct wr_tab
                    ? WR_E_PARAMETER
                    : oracle_check_change(o, t, &w->changes[i]);
     for (size_t i = 1; i < w->change_count && !code; i++)
-        if (oracle_key_compare(w->changes[i].row.key.columns, w->changes[0].row.key.columns, 1))
+        if (oracle_key_compare(NULL, w->changes[i].row.key.columns, w->changes[0].row.key.columns,
+                               1))
             code = WR_E_OUT_OF_RANGE;
     /* A value that has outgrown its partition: which rows lie together is nowhere said. */
     if (!code && o->parts_values && w->change_count > 1 && actual &&

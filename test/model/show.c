@@ -203,6 +203,8 @@ static void show_index(FILE *out, const struct wr_index_meta *m)
     show_bytes(out, m->name);
     show_names(out, "on", m->key_columns, m->key_column_count);
     show_names(out, "with", m->defined_columns, m->defined_column_count);
+    if (m->descending || m->hashed)
+        fprintf(out, " descending %#x, %d hashed", m->descending, m->hashed);
 }
 
 static void show_create(FILE *out, const struct wr_create_table *t)

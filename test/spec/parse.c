@@ -151,7 +151,20 @@ static void parse_partitions(struct cursor *p, bool splits, const struct wr_part
     *count = made;
 }
 
-/* (name (key columns) (attribute columns) [local]) */
+/* down=(columns): these of the key sort the other way round. */
+static void parse_index_descending(struct cursor *p, struct wr_index_meta *ix)
+{
+    const bytes *names;
+    size_t count;
+
+    need_list(p, &names, &count);
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < ix->key_column_count; k++)
+            if (bytes_equal(names[i], ix->key_columns[k]))
+                ix->descending = (uint16_t)(ix->descending | 1u << k);
+}
+
+/* (name (key columns) (attribute columns) [local] [down=(columns)] [hash=N]) */
 static void parse_index_meta(struct cursor *p, struct wr_index_meta *ix)
 {
     expect(p, "(");
@@ -160,6 +173,10 @@ static void parse_index_meta(struct cursor *p, struct wr_index_meta *ix)
     need_list(p, &ix->defined_columns, &ix->defined_column_count);
     if (take(p, "local"))
         ix->type = ix->update_mode = 1;
+    if (take_option(p, "down"))
+        parse_index_descending(p, ix);
+    if (take_option(p, "hash"))
+        ix->hashed = (uint8_t)parse_number(p);
     expect(p, ")");
 }
 

@@ -321,7 +321,16 @@ static void put_indexes(struct printer *p, const struct wr_table_description *d)
         put_names(p, ix->key_columns, ix->key_column_count);
         put(p, " ");
         put_names(p, ix->defined_columns, ix->defined_column_count);
-        put(p, "%s%s)", ix->type ? " local" : "", ix->sync_phase == 1 ? " building" : "");
+        put(p, "%s", ix->type ? " local" : "");
+        for (size_t k = 0, n = 0; k < ix->key_column_count; k++)
+            if (ix->descending >> k & 1) {
+                put(p, n++ ? " " : " down=(");
+                put_name(p, ix->key_columns[k]);
+            }
+        put(p, "%s", ix->descending ? ")" : "");
+        if (ix->hashed)
+            put(p, " hash=%d", ix->hashed);
+        put(p, "%s)", ix->sync_phase == 1 ? " building" : "");
     }
 }
 

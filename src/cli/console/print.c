@@ -34,6 +34,21 @@ static void print_names(const char *before, const bytes *names, size_t count)
         printf("%s%.*s", i ? "," : before, BYTES_FMT(names[i]));
 }
 
+void print_index_key(const struct wr_table_description *t, const struct wr_index_meta *x,
+                     const char *before)
+{
+    for (size_t i = 0; i < x->key_column_count; i++) {
+        bool descends = x->descending >> i & 1;
+
+        for (size_t k = 0; k < t->key_count; k++)
+            if (bytes_equal(t->key[k].name, x->key_columns[i]))
+                descends ^= t->key[k].descending;
+        printf("%s%.*s%s", i ? "," : before, BYTES_FMT(x->key_columns[i]), descends ? " desc" : "");
+    }
+    if (x->hashed)
+        printf(" (the first %d hashed)", x->hashed);
+}
+
 static void print_indexes(const struct wr_table_description *t)
 {
     for (size_t i = 0; i < t->index_count; i++) {
@@ -41,7 +56,7 @@ static void print_indexes(const struct wr_table_description *t)
 
         printf("%s %.*s %s", i ? "                " : "indexes         ", BYTES_FMT(x->name),
                x->type ? "local" : "global");
-        print_names(" key ", x->key_columns, x->key_column_count);
+        print_index_key(t, x, " key ");
         print_names(" covers ", x->defined_columns, x->defined_column_count);
         printf("%s\n", x->sync_phase == 1 ? " (being built)" : "");
     }

@@ -12,6 +12,10 @@ void print_put_row(struct buf *b, const struct wr_row *row);
 /* A table's schema and settings, for people. `partitions` 0: not known. */
 void print_table(const struct wr_table_description *t, size_t partitions);
 
+/* The key of an index of that table, with what descends; `before` stands in front of it. */
+void print_index_key(const struct wr_table_description *t, const struct wr_index_meta *x,
+                     const char *before);
+
 /* Whose figures were printed, if there are several servers over the same data. */
 void print_servers(uint32_t servers, uint32_t silent);
 

@@ -223,21 +223,11 @@ static bool transactions_option(const struct option_list *list, bool otherwise)
  * layout does that: all of its sizes mean as many buckets, over which ranges are merged. */
 static int layout_of_hash(struct run *r, const struct key_definition *key, bytes *out)
 {
-    const struct name_item *column = key->columns->first;
+    size_t count;
 
-    if (!run_is_word(key->hash, "hash8") && !run_is_word(key->hash, "hash32") &&
-        !run_is_word(key->hash, "hash64"))
-        return run_fail(r, FAULT_UNSUPPORTED, "A key begins with hash8, hash32 or hash64");
-    for (const struct name_item *n = key->hashed->first; n; n = n->next) {
-        if (!column || !bytes_equal(n->name, column->name))
-            return run_fail(r, FAULT_UNSUPPORTED,
-                            "The hashed columns are the first ones of the key, in its order: "
-                            "PRIMARY KEY (hash32(a), a, b)");
-        column = column->next;
-    }
-    *out = key->hashed->count == 1
-               ? BYTES_LIT("hash:" HASH_BUCKETS)
-               : arena_printf(r->arena, "splice:%zu+hash:" HASH_BUCKETS, key->hashed->count);
+    RUN_TRY(index_hashed(r, key, &count));
+    *out = count == 1 ? BYTES_LIT("hash:" HASH_BUCKETS)
+                      : arena_printf(r->arena, "splice:%zu+hash:" HASH_BUCKETS, count);
     return 0;
 }
 
@@ -260,7 +250,9 @@ static int indexes_make(struct run *r, const struct statement *s, struct wr_crea
         n++;
     indexes = ARENA_ARRAY(r->arena, struct wr_index_meta, n + 1);
     for (const struct index_definition *i = s->indexes; i; i = i->next)
-        RUN_TRY(index_make(r, i, out->table, out->defined, out->defined_count,
+        RUN_TRY(index_make(r, i,
+                           &(struct index_of){out->table, out->key, out->key_count, out->defined,
+                                              out->defined_count},
                            &indexes[out->index_count++]));
     out->indexes = indexes;
     return 0;

@@ -38,12 +38,6 @@ static int check_served(struct run *r, const struct index_definition *i)
     if (i->kind.ptr && !run_is_word(i->kind, "KV"))
         return run_fail(r, FAULT_UNSUPPORTED,
                         "Indexes are USING KV; search and columnar ones are not served");
-    if (i->key->hashed)
-        return run_fail(r, FAULT_UNSUPPORTED, "Indexes with a hash in their key are not served");
-    for (const struct name_item *n = i->key->columns->first; n; n = n->next)
-        if (n->descending)
-            return run_fail(r, FAULT_UNSUPPORTED,
-                            "Index keys are ascending; ORDER BY ... DESC walks them backward");
     return 0;
 }
 
@@ -79,8 +73,52 @@ static int include_all(struct run *r, const struct index_definition *i,
     return 0;
 }
 
-int index_make(struct run *r, const struct index_definition *i, bytes table,
-               const struct wr_defined_column *columns, size_t column_count,
+int index_hashed(struct run *r, const struct key_definition *key, size_t *count)
+{
+    const struct name_item *column = key->columns->first;
+
+    *count = 0;
+    if (!key->hashed)
+        return 0;
+    if (!run_is_word(key->hash, "hash8") && !run_is_word(key->hash, "hash32") &&
+        !run_is_word(key->hash, "hash64"))
+        return run_fail(r, FAULT_UNSUPPORTED, "A key begins with hash8, hash32 or hash64");
+    for (const struct name_item *n = key->hashed->first; n; n = n->next) {
+        if (!column || !bytes_equal(n->name, column->name))
+            return run_fail(r, FAULT_UNSUPPORTED,
+                            "The hashed columns are the first ones of the key, in its order: "
+                            "(hash32(a), a, b)");
+        column = column->next;
+    }
+    *count = key->hashed->count;
+    return 0;
+}
+
+/* A key column of the table that is said to ascend does so in the index, too, however the table has
+ * it. */
+static bool is_reversed(const struct index_of *of, const struct name_item *n)
+{
+    for (size_t i = 0; i < of->key_count; i++)
+        if (bytes_equal(of->key[i].name, n->name))
+            return of->key[i].descending != n->descending;
+    return n->descending;
+}
+
+static int order_make(struct run *r, const struct index_definition *i, const struct index_of *of,
+                      struct wr_index_meta *out)
+{
+    size_t at = 0, hashed;
+
+    RUN_TRY(index_hashed(r, i->key, &hashed));
+    if (i->key->columns->count > WR_KEY_COLUMNS_MAX)
+        return run_fail(r, FAULT_UNSUPPORTED, "An index has more key columns than a key can have");
+    out->hashed = (uint8_t)hashed;
+    for (const struct name_item *n = i->key->columns->first; n; n = n->next, at++)
+        out->descending = (uint16_t)(out->descending | is_reversed(of, n) << at);
+    return 0;
+}
+
+int index_make(struct run *r, const struct index_definition *i, const struct index_of *of,
                struct wr_index_meta *out)
 {
     RUN_TRY(check_served(r, i));
@@ -88,8 +126,19 @@ int index_make(struct run *r, const struct index_definition *i, bytes table,
     out->key_columns = names_copy(r, i->key->columns, &out->key_column_count);
     out->defined_columns = names_copy(r, i->include, &out->defined_column_count);
     if (!out->name.ptr)
-        out->name = name_make(r, table, out);
-    return include_all(r, i, columns, column_count, out);
+        out->name = name_make(r, of->table, out);
+    RUN_TRY(order_make(r, i, of, out));
+    return include_all(r, i, of->columns, of->column_count, out);
+}
+
+bool index_descends(const struct wr_table_description *d, const struct wr_index_meta *ix, size_t i)
+{
+    bool descends = ix->descending >> i & 1;
+
+    for (size_t k = 0; k < d->key_count; k++)
+        if (bytes_equal(d->key[k].name, ix->key_columns[i]))
+            return d->key[k].descending != descends;
+    return descends;
 }
 
 /* ---- CREATE, DROP, ALTER ---- */
@@ -129,8 +178,10 @@ int run_create_index(struct run *r, const struct statement *s)
 
     RUN_TRY(table_find(r, &s->table, &t));
     *create = (struct wr_create_index){.table = t->name, .include_base_data = true};
-    RUN_TRY(index_make(r, s->indexes, t->name, t->description->defined,
-                       t->description->defined_count, &create->index));
+    RUN_TRY(index_make(r, s->indexes,
+                       &(struct index_of){t->name, t->description->key, t->description->key_count,
+                                          t->description->defined, t->description->defined_count},
+                       &create->index));
     if (index_of(t, create->index.name))
         return s->if_exists ? 0 : run_fail(r, FAULT_INDEX_EXISTS, RUN_TEXT(create->index.name));
     request.instance = t->database;
@@ -188,6 +239,24 @@ static bytes names_join(struct run *r, const bytes *names, size_t count)
     return b.len ? buf_bytes(&b) : BYTES_LIT("");
 }
 
+/* As CREATE INDEX takes it. */
+static bytes key_text(struct run *r, const struct wr_table_description *d,
+                      const struct wr_index_meta *ix)
+{
+    struct buf b;
+
+    buf_init(&b, r->arena, 64);
+    if (ix->hashed)
+        buf_put_bytes(&b, arena_printf(r->arena, "hash32(%.*s),",
+                                       RUN_TEXT(names_join(r, ix->key_columns, ix->hashed))));
+    for (size_t i = 0; i < ix->key_column_count; i++) {
+        buf_put_bytes(&b, i ? BYTES_LIT(",") : BYTES_LIT(""));
+        buf_put_bytes(&b, ix->key_columns[i]);
+        buf_put_bytes(&b, index_descends(d, ix, i) ? BYTES_LIT(" DESC") : BYTES_LIT(""));
+    }
+    return buf_bytes(&b);
+}
+
 int run_show_index(struct run *r, const struct statement *s)
 {
     struct sql_table *t;
@@ -208,7 +277,7 @@ int run_show_index(struct run *r, const struct statement *s)
             bytes_str(ix->sync_phase == 1 ? "EXECUTING" : "DONE"),
             BYTES_LIT("SECONDARY"),
             bytes_str(beside ? "TRUE" : "FALSE"),
-            names_join(r, ix->key_columns, ix->key_column_count),
+            key_text(r, t->description, ix),
             arena_printf(r->arena, "%d", t->description->options.ttl_s),
             beside ? arena_printf(r->arena, "INCLUDE (%.*s)",
                                   RUN_TEXT(names_join(r, ix->defined_columns, beside)))

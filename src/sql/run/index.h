@@ -4,11 +4,25 @@
 
 #include "sql/run/run.h"
 
-/* The index of a definition, in the arena. `table` is its table's name, `columns` those that there
- * are outside of the key, for an index that is to have all of them. */
-int index_make(struct run *r, const struct index_definition *i, bytes table,
-               const struct wr_defined_column *columns, size_t column_count,
+/* The table of an index: its name, its key, and its columns outside of that. */
+struct index_of {
+    bytes table;
+    const struct wr_key_schema *key;
+    size_t key_count;
+    const struct wr_defined_column *columns;
+    size_t column_count;
+};
+
+/* The index of a definition, in the arena. */
+int index_make(struct run *r, const struct index_definition *i, const struct index_of *of,
                struct wr_index_meta *out);
+
+/* How many columns hash8, hash32 or hash64 in front of a key names, of the table or of an index;
+ * they have to be its first ones. */
+int index_hashed(struct run *r, const struct key_definition *key, size_t *count);
+
+/* Does its key column `i` descend? */
+bool index_descends(const struct wr_table_description *d, const struct wr_index_meta *ix, size_t i);
 
 int run_create_index(struct run *r, const struct statement *s);
 int run_drop_index(struct run *r, const struct statement *s);

@@ -2,6 +2,7 @@
 
 #include "base/buf.h"
 #include "sql/calendar.h"
+#include "sql/run/index.h"
 #include "sql/run/type.h"
 
 #include <sqlite3.h>
@@ -243,7 +244,8 @@ static void statistics_fill(struct fill *f, const struct sql_table *t)
         statistics_put(f, t, BYTES_LIT("PRIMARY"), i, d->key[i].name, d->key[i].descending);
     for (size_t i = 0; i < d->index_count; i++)
         for (size_t k = 0; k < d->indexes[i].key_column_count; k++)
-            statistics_put(f, t, d->indexes[i].name, k, d->indexes[i].key_columns[k], false);
+            statistics_put(f, t, d->indexes[i].name, k, d->indexes[i].key_columns[k],
+                           index_descends(d, &d->indexes[i], k));
 }
 
 static void put_constraint(struct fill *f, const struct sql_table *t)

@@ -12,12 +12,16 @@ static void path_init(struct run *r, const struct sql_table *t, struct table_pat
 static void path_of_table(struct run *r, const struct sql_table *t, struct table_path *p)
 {
     size_t *columns = ARENA_ARRAY(r->arena, size_t, t->key_count);
+    bool *descending = ARENA_ARRAY(r->arena, bool, t->key_count);
 
     path_init(r, t, p, t->name);
     p->columns = columns;
+    p->descending = descending;
     p->key_count = t->key_count;
-    for (size_t i = 0; i < t->key_count; i++)
+    for (size_t i = 0; i < t->key_count; i++) {
         columns[i] = p->position[i] = i;
+        descending[i] = t->columns[i].descending;
+    }
     for (size_t i = t->key_count; i < t->column_count; i++)
         p->included[i] = true;
 }
@@ -42,9 +46,12 @@ static bool path_of_index(struct run *r, const struct sql_table *t, const struct
                           struct table_path *p)
 {
     size_t *columns = ARENA_ARRAY(r->arena, size_t, ix->key_column_count + t->key_count);
+    bool *descending = ARENA_ARRAY(r->arena, bool, ix->key_column_count + t->key_count);
 
     path_init(r, t, p, ix->name);
     p->columns = columns;
+    p->descending = descending;
+    p->hashed = ix->hashed;
     p->given = ix->key_column_count;
     p->building = ix->sync_phase == 1;
     p->partial = ix->partial;
@@ -54,11 +61,13 @@ static bool path_of_index(struct run *r, const struct sql_table *t, const struct
         if (column == SIZE_MAX)
             return false;
         p->position[column] = p->key_count;
+        descending[p->key_count] = t->columns[column].descending != (ix->descending >> i & 1);
         columns[p->key_count++] = column;
     }
     for (size_t i = 0; i < t->key_count; i++)
         if (p->position[i] == SIZE_MAX) {
             p->position[i] = p->key_count;
+            descending[p->key_count] = t->columns[i].descending;
             columns[p->key_count++] = i;
         }
     for (size_t i = 0; i < ix->defined_column_count; i++) {

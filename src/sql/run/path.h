@@ -5,9 +5,11 @@
 #include "sql/run/table.h"
 
 struct table_path {
-    bytes name;            /* of what is read: the table, or an index of it */
-    const size_t *columns; /* of its key, as numbers of the table's columns, in the key's order */
+    bytes name;             /* of what is read: the table, or an index of it */
+    const size_t *columns;  /* of its key, as numbers of the table's columns, in the key's order */
+    const bool *descending; /* for each of these */
     size_t key_count;
+    size_t hashed;    /* the first so many are hashed in front; 0: none is */
     size_t given;     /* the first so many were named for the index; 0: this is the table */
     size_t *position; /* of each column of the table in the key; SIZE_MAX: it is not in it */
     bool *included;   /* for each column of the table: entries have it beside their key */

@@ -112,7 +112,7 @@ static int order_of(const struct sql_table *t, const struct table_path *path,
             continue;
         if (path->position[column] != next)
             return 0;
-        way = info->aOrderBy[i].desc == t->columns[column].descending ? 1 : -1;
+        way = info->aOrderBy[i].desc == path->descending[next] ? 1 : -1;
         if (direction && way != direction)
             return 0;
         direction = way;

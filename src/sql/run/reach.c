@@ -54,7 +54,8 @@ int reach_find(struct run *r, const struct sql_table *t, const struct table_path
                            .stored_bytes = reply->partitions.stored_bytes,
                            .table = t,
                            .path = path,
-                           .together = path->given ? 0 : columns_together(t->description->layout)};
+                           .together = path->given ? path->hashed
+                                                   : columns_together(t->description->layout)};
     bounds_look(*out);
     return 0;
 }
@@ -84,7 +85,7 @@ static int bound_order(struct run *r, const struct reach *p, const struct wr_val
 
         if (!order && !infinity(x->type)) {
             order = value_order(r->arena, x, y);
-            if (p->table->columns[p->path->columns[i]].descending)
+            if (p->path->descending[i])
                 order = -order;
         }
         if (order)

@@ -389,7 +389,7 @@ static bool bound_apply(struct scan_cursor *s, char sign, size_t column, sqlite3
 {
     const struct table_column *of = key_column(s, column);
     bool with = sign == PLAN_EQUAL || sign == PLAN_FROM || sign == PLAN_TO;
-    bool upper = (sign == PLAN_BELOW || sign == PLAN_TO) != of->descending;
+    bool upper = (sign == PLAN_BELOW || sign == PLAN_TO) != s->path->descending[column];
     struct wr_value v;
 
     if (!bound_value(&s->arena, of, in, &v))
@@ -612,7 +612,7 @@ static int part_order(struct scan_cursor *s, const struct key_part *p, size_t co
     if (start->type >= WR_INF_MIN || end->type >= WR_INF_MIN)
         return -1;
     order = value_order(&s->arena, start, end);
-    return key_column(s, column)->descending ? -order : order;
+    return s->path->descending[column] ? -order : order;
 }
 
 /* Bounds may contradict each other. */

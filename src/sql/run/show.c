@@ -143,12 +143,22 @@ static void put_names(struct buf *b, const bytes *names, size_t count)
     }
 }
 
-static void put_index(struct buf *b, const struct wr_index_meta *ix)
+static void put_index(struct buf *b, const struct wr_table_description *d,
+                      const struct wr_index_meta *ix)
 {
     buf_put_bytes(b, BYTES_LIT(",\n  KEY "));
     put_quoted(b, ix->name);
-    buf_put_u8(b, ' ');
-    put_names(b, ix->key_columns, ix->key_column_count);
+    buf_put_bytes(b, BYTES_LIT(" ("));
+    if (ix->hashed) {
+        buf_put_bytes(b, BYTES_LIT("hash32"));
+        put_names(b, ix->key_columns, ix->hashed);
+        buf_put_bytes(b, BYTES_LIT(", "));
+    }
+    for (size_t i = 0; i < ix->key_column_count; i++) {
+        put_quoted(b, ix->key_columns[i]);
+        buf_put_bytes(b, index_descends(d, ix, i) ? BYTES_LIT(" DESC") : BYTES_LIT(""));
+        buf_put_bytes(b, i + 1 < ix->key_column_count ? BYTES_LIT(", ") : BYTES_LIT(")"));
+    }
     if (!ix->defined_column_count)
         return;
     buf_put_bytes(b, BYTES_LIT(" INCLUDE "));
@@ -204,7 +214,7 @@ bytes show_create_text(struct run *r, const struct sql_table *t)
         buf_put_bytes(&b, i + 1 < t->key_count ? BYTES_LIT(", ") : BYTES_LIT(")"));
     }
     for (size_t i = 0; i < t->description->index_count; i++)
-        put_index(&b, &t->description->indexes[i]);
+        put_index(&b, t->description, &t->description->indexes[i]);
     buf_put_u8(&b, '\n');
     buf_put_bytes(&b, arena_printf(r->arena, ") WITH (TTL = '%d', VERSIONS = '%d'", o->ttl_s,
                                    o->max_versions));

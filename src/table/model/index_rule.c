@@ -127,6 +127,20 @@ static int check_index_type(struct ctx *c, const struct wr_table_description *d,
     return E_OK;
 }
 
+/* Programs whose structs are no zeros where they know no member are told. */
+static int check_index_order(struct ctx *c, const struct wr_index_meta *ix)
+{
+    if (ix->descending >> ix->key_column_count)
+        return fail(c, E_PARAMETER,
+                    "Index '%.*s' has %zu key columns, and more of them are said to descend.",
+                    BYTES_FMT(ix->name), ix->key_column_count);
+    if (ix->hashed > ix->key_column_count)
+        return fail(c, E_PARAMETER,
+                    "Index '%.*s' has %zu key columns, and %d of them are to be hashed.",
+                    BYTES_FMT(ix->name), ix->key_column_count, ix->hashed);
+    return E_OK;
+}
+
 static int check_index_name(struct ctx *c, const struct wr_table_description *d, bytes name)
 {
     TRY(name_check_table(c, name));
@@ -154,5 +168,6 @@ int index_check(struct ctx *c, const struct limits *limits, const struct wr_tabl
         TRY(check_index_key(c, base, meta, i));
     for (size_t i = 0; i < meta->defined_column_count; i++)
         TRY(check_index_attribute(c, base, meta, i));
+    TRY(check_index_order(c, meta));
     return check_index_type(c, base, meta);
 }

@@ -22,7 +22,10 @@
  * version 16 for series with an archive, whose periods such a server would drop before they are
  * there, version 18 for those with an index whose changes leave marks for now (index_note.h), where
  * such a server would bring entries, or (version 17, which is not written any more) marks of
- * another form; all else is written as version 1. */
+ * another form, version 19 for those with an index of descending or hashed key columns, which such
+ * a server would describe as any other, so that SQL there would read the wrong end of it; all else
+ * is written as version 1. */
+#define SCHEMA_VERSION_INDEX_ORDER 19
 #define SCHEMA_VERSION_MARKS 18
 #define SCHEMA_VERSION_ARCHIVE 16
 #define SCHEMA_VERSION_TXN_RECORDS 15
@@ -195,8 +198,18 @@ static bool leaves_marks(const struct schema *s)
     return coming && !s->outbox;
 }
 
+static bool has_ordered_index(const struct schema *s)
+{
+    for (size_t i = 0; i < s->index_count; i++)
+        if (s->indexes[i].descending || s->indexes[i].location.layout.form != LAYOUT_PLAIN)
+            return true;
+    return false;
+}
+
 static uint8_t version_of(const struct schema *s)
 {
+    if (has_ordered_index(s))
+        return SCHEMA_VERSION_INDEX_ORDER;
     if (leaves_marks(s))
         return SCHEMA_VERSION_MARKS;
     if (s->series.archive.len)
@@ -982,6 +995,9 @@ static int read_indexes(struct schema_reader *r)
         }
         meta->sync_phase = x->phase == INDEX_INCR ? INDEX_INCR : INDEX_FULL;
         meta->partial = !x->include_base_data;
+        meta->descending = x->descending;
+        meta->hashed =
+            x->location.layout.form == LAYOUT_HASH ? x->location.layout.partition_cols : 0;
     }
     return E_OK;
 }
@@ -994,10 +1010,10 @@ int schema_decode(struct ctx *c, bytes stored, struct schema *out)
     int rc;
 
     *out = (struct schema){0};
-    if ((version < SCHEMA_VERSION_PLAIN || version > SCHEMA_VERSION_MARKS) && !fields.bad)
+    if ((version < SCHEMA_VERSION_PLAIN || version > SCHEMA_VERSION_INDEX_ORDER) && !fields.bad)
         return fail(c, E_FORMAT,
                     "A stored table description has version %d; this server knows version %d.",
-                    version, SCHEMA_VERSION_MARKS);
+                    version, SCHEMA_VERSION_INDEX_ORDER);
     rc = read_fields(&r, fields);
     if (!rc)
         rc = read_layouts(&r);

@@ -1,5 +1,7 @@
 #include "table/model/schema_index.h"
 
+#define HASH_BUCKETS 16 /* of an index of which key columns are hashed */
+
 /* The description of an index's own table. */
 static struct schema *table_of_index(struct ctx *c, const struct schema *base,
                                      const struct index *index)
@@ -65,6 +67,14 @@ static enum index_phase first_phase(const struct schema *base, enum index_start 
     return start == INDEX_BUILT ? INDEX_FULL : INDEX_INCR;
 }
 
+/* The layout of entries, as text. */
+static bytes layout_of(struct arena *a, const struct wr_index_meta *meta)
+{
+    if (!meta->hashed)
+        return BYTES_NONE;
+    return arena_printf(a, "splice:%d+hash:%d", meta->hashed, HASH_BUCKETS);
+}
+
 int schema_add_index(struct ctx *c, struct schema *base, const struct wr_index_meta *meta,
                      uint32_t id, enum index_start start, struct schema **table)
 {
@@ -78,12 +88,13 @@ int schema_add_index(struct ctx *c, struct schema *base, const struct wr_index_m
                             .id = id,
                             .phase = first_phase(base, start),
                             .include_base_data = start != INDEX_OF_LATER_WRITES,
+                            .descending = meta->descending,
                             .location = {.id = id}};
     if (!index_resolve(&c->arena, &base->d, index))
         return fail(c, E_PARAMETER,
                     "Index '%.*s' has more than %d key columns with those of its table.",
                     BYTES_FMT(meta->name), WR_KEY_COLUMNS_MAX);
-    TRY(layout_parse(c, BYTES_NONE, index->location.key, index->location.key_count,
+    TRY(layout_parse(c, layout_of(&c->arena, meta), index->location.key, index->location.key_count,
                      &index->location.layout));
     base->d.index_count++;
     base->index_count++;

@@ -240,8 +240,8 @@ static void test_layouts(void **state)
            "!1030 Got error OTSParameterInvalid from storage engine: The key layout time needs "
            "an integer, but column 'k' is VT_STRING.");
     expect(b, "create table h3 (k varchar, n bigint, primary key (hash32(n), k, n))",
-           "!9001 The hashed columns are the first ones of the key, in its order: PRIMARY KEY "
-           "(hash32(a), a, b)");
+           "!9001 The hashed columns are the first ones of the key, in its order: (hash32(a), "
+           "a, b)");
     expect(b, "create table h3 (k varchar, primary key (hash16(k), k))",
            "!9001 A key begins with hash8, hash32 or hash64");
     expect(b, "show table variables from h",
@@ -539,6 +539,51 @@ static void test_explain(void **state)
     expect(b, "select count(v) from t where host = 'many'", "count(v)|150");
 }
 
+/* Keys that descend, and hashed ones: how they are said, shown, kept and read. */
+static void test_ordered_indexes(void **state)
+{
+    struct bed *b = *state;
+
+    expect(b,
+           "create table t (k varchar, n bigint, a bigint, s varchar, v double, primary key (k, n "
+           "desc), index ta (a desc, s) include (v))",
+           "0");
+    expect(b,
+           "insert into t (k, n, a, s, v) values ('k', 1, 5, 'x', 1), ('k', 2, 7, 'y', 2), ('k', "
+           "3, 7, 'x', 3), ('l', 1, -1, 'z', 4)",
+           "4");
+    expect(b, "create index th on t (hash64(s, a), s, a desc) sync", "0");
+    expect(b, "create index tn on t (n, a desc) sync", "0"); /* n ascends there */
+    expect(b, "select a, s, v from t where a > 0 and s > '' order by a desc, s", "a,s,v|7,x,3|7,y,2|5,x,1");
+    expect(b, "select a, s, v from t where a > 0 and s > '' order by a, s desc", "a,s,v|5,x,1|7,y,2|7,x,3");
+    expect(b, "select a, s from t where a >= 5 and a < 7 and s > ''", "a,s|5,x");
+    expect(b, "select a, s from t where a <= 7 and s > '' order by a desc, s limit 2",
+           "a,s|7,x|7,y");
+    expect(b, "select /*+ _l_force_index_(th) */ v from t where s = 'x' and a = 7", "v|3");
+    expect(b, "select /*+ _l_force_index_(th) */ s, a from t where s >= 'x' and s <= 'y'",
+           "s,a|x,7|x,5|y,7");
+    expect(b, "select /*+ _l_force_index_(tn) */ n, a from t where n < 3 order by n, a desc",
+           "n,a|1,5|1,-1|2,7");
+    expect(b, "show index from t",
+           "TABLE_SCHEMA,DATA_TABLE,INDEX_NAME,INDEX_STATE,INDEX_PROGRESS,INDEX_TYPE,INDEX_COVERED,"
+           "INDEX_COLUMN,INDEX_TTL,INDEX_DESCRIPTION|inst,t,ta,ACTIVE,DONE,SECONDARY,TRUE,a "
+           "DESC,s,-1,INCLUDE (v)|inst,t,th,ACTIVE,DONE,SECONDARY,FALSE,hash32(s,a),s,a DESC,-1,"
+           "|inst,t,tn,ACTIVE,DONE,SECONDARY,FALSE,n,a DESC,-1,");
+    expect(b, "truncate table t", "0");
+    expect(b, "show create table t",
+           "Table,Create Table|t,CREATE TABLE `t` (\n  `k` VARCHAR NOT NULL,\n  `n` BIGINT NOT "
+           "NULL,\n  `a` BIGINT,\n  `s` VARCHAR,\n  `v` DOUBLE,\n  PRIMARY KEY (`k`, `n` DESC),\n"
+           "  KEY `ta` (`a` DESC, `s`) INCLUDE (`v`),\n  KEY `th` (hash32(`s`, `a`), `s`, `a` "
+           "DESC),\n  KEY `tn` (`n`, `a` DESC)\n) WITH (TTL = '-1', VERSIONS = '1')");
+    expect(b, "create index tx on t (hash32(a), s, a)",
+           "!9001 The hashed columns are the first ones of the key, in its order: (hash32(a), a, "
+           "b)");
+    expect(b,
+           "select SEQ_IN_INDEX, COLUMN_NAME, COLLATION from information_schema.STATISTICS where "
+           "INDEX_NAME = 'ta'",
+           "SEQ_IN_INDEX,COLUMN_NAME,COLLATION|1,a,D|2,s,A");
+}
+
 static void index_of_later_writes(struct bed *b)
 {
     struct wr_request request = {WR_REQUEST(CREATE_INDEX), .instance = BYTES_LIT("inst")};
@@ -727,6 +772,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_aggregates, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_refusals, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_indexes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_ordered_indexes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_partial_index, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_explain, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_status, set_up, tear_down),
