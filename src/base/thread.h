@@ -7,7 +7,9 @@
 #include <stdint.h>
 #include <time.h>
 
-/* Starts a thread that is to be joined. `name`: at most 15 bytes. False: the system gives none. */
+/* Starts a thread that is to be joined, or left by its starter with pthread_detach(): one that
+ * calls that itself may be gone before it has got its name. `name`: at most 15 bytes. False: the
+ * system gives none. */
 bool thread_start(pthread_t *out, const char *name, void *(*run)(void *arg), void *arg);
 
 /* The calling thread answers others in a short time: it asks for short turns on the processor, for

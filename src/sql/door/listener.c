@@ -39,7 +39,6 @@ static void *connection_main(void *arg)
 {
     struct connection *c = arg;
 
-    pthread_detach(pthread_self());
     connection_serve(c);
     connection_leave(c);
     return NULL;
@@ -115,6 +114,8 @@ static void take(struct door *d, int fd, const struct sockaddr_storage *peer)
         refuse(fd, d->conf.connections_max);
     } else if (!thread_start(&thread, "wr-sql", connection_main, c)) {
         connection_leave(c);
+    } else {
+        pthread_detach(thread);
     }
 }
 
