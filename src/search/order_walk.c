@@ -1,11 +1,14 @@
 #include "search/order_walk.h"
 
+#include "base/late.h"
 #include "search/segment/order_reader.h"
 
 #include <math.h>
 
 /* A step costs about so much more than a document that is looked at in its window. */
 #define STEP_COST 16
+
+#define STEPS_BETWEEN_LOOKS 256 /* at the time */
 
 struct walk {
     const struct order_walk *w;
@@ -85,6 +88,8 @@ static bool walk_run(struct walk *k, uint32_t from, uint32_t to)
             continue;
         if (++k->steps > k->steps_max || k->order.rc)
             return false;
+        if (k->steps % STEPS_BETWEEN_LOOKS == 0 && ctx_late(k->w->c))
+            return false; /* the windows say so */
         if (!matches(k, doc))
             continue;
         keep(k, doc, value);

@@ -1,5 +1,6 @@
 #include "search/searcher.h"
 
+#include "base/late.h"
 #include "search/order_walk.h"
 
 #include <math.h>
@@ -28,8 +29,12 @@ struct search {
 
 static bool given_up(const struct search_job *job)
 {
-    return (job->gone && __atomic_load_n(job->gone, __ATOMIC_RELAXED)) ||
-           (job->c->deadline_ms && clock_mono_ms(job->c->clock) > job->c->deadline_ms);
+    return (job->gone && __atomic_load_n(job->gone, __ATOMIC_RELAXED)) || ctx_late(job->c);
+}
+
+static int go_on(const struct search_job *job)
+{
+    return given_up(job) ? fail(job->c, E_BUSY, "The search took too long.") : E_OK;
 }
 
 /* Does the query itself make scores that the order without a sort goes by? */
@@ -169,12 +174,12 @@ static int run_windows(struct search *x, const struct view_segment *v, struct no
             filter->window(filter, base, bits, NULL);
         take_window(x, v->segment, base, bits, scores);
         TRY(x->keys.rc);
-        if (++windows % windows_between_looks == 0 && given_up(x->job))
-            return fail(x->job->c, E_BUSY, "The search took too long.");
+        if (++windows % windows_between_looks == 0)
+            TRY(go_on(x->job));
         if (x->collect.over)
             break;
     }
-    return E_OK;
+    return go_on(x->job); /* a node that has given up has found too little */
 }
 
 /* What scores less than the last hit that is kept can't come in. */
@@ -189,9 +194,11 @@ static void skip_below(const struct search *x, struct node *root)
 /* A query of words that few documents have is asked for one document after the other: most windows
  * would be nearly empty. */
 static bool stepped(struct search *x, const struct view_segment *v, struct node *root,
-                    const struct node *filter)
+                    const struct node *filter, int *rc)
 {
     static const uint64_t few = 16; /* of so many documents, one */
+    static const uint32_t steps_between_looks = 4096;
+    uint32_t steps = 0;
     bool skips = root->skip && !x->all;
     const struct segment *s = v->segment;
     int64_t expired_ms = x->job->expired_ms;
@@ -202,6 +209,8 @@ static bool stepped(struct search *x, const struct view_segment *v, struct node 
         return false;
     for (uint32_t doc = root->next(root, 0, &score); doc != NODE_END;
          doc = root->next(root, doc + 1, &score)) {
+        if (++steps % steps_between_looks == 0 && (*rc = go_on(x->job)))
+            return true;
         /* A stamp is not read for nothing: it is far from the one before. */
         if (!view_segment_has(v, doc) || (expired_ms != INT64_MIN && s->stamps[doc] < expired_ms) ||
             (filter && !filter->test(filter, doc)))
@@ -224,7 +233,7 @@ static int run_held(struct search *x, const struct view_segment *v)
     TRY(node_compile(&x->query, x->s->query, x->scores, &root));
     if (x->s->filter)
         TRY(node_compile(&x->query, x->s->filter, false, &filter));
-    if (walked(x, v, root, filter, &rc) || rc || stepped(x, v, root, filter))
+    if (walked(x, v, root, filter, &rc) || rc || stepped(x, v, root, filter, &rc))
         return rc;
     TRY(parts_hold(x->job->c, v->segment, &x->late));
     x->late_held = true;
@@ -423,8 +432,7 @@ int search_scan(const struct search_job *job, const struct wr_search_condition *
     set_needs(x);
     for (size_t i = 0; i < job->view->count; i++) {
         TRY(run_segment(x, &job->view->segments[i]));
-        if (given_up(job))
-            return fail(job->c, E_BUSY, "The search took too long.");
+        TRY(go_on(job));
     }
     top_finish(&x->top);
     list = ARENA_ARRAY(&job->c->arena, bytes, x->top.count);

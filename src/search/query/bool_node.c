@@ -7,7 +7,7 @@
 struct bool_node {
     struct node node;
     struct bool_parts parts;
-    float *scores;       /* of a part */
+    float *scores;       /* of a part; NULL: none are asked for */
     uint32_t *next_docs; /* of each `should`, where documents are asked for one by one */
     float *next_scores;
     /* Documents that have none but the first `spare` of them, in the order of their bounds, score
@@ -270,7 +270,8 @@ struct node *node_bool(struct query *q, const struct bool_parts *parts)
         return node_none(q);
     b = ARENA_NEW(&q->c->arena, struct bool_node);
     b->parts = *parts;
-    b->scores = arena_alloc(&q->c->arena, WINDOW_DOCS * sizeof(float));
+    if (parts->scores)
+        b->scores = arena_alloc(&q->c->arena, WINDOW_DOCS * sizeof(float));
     if (parts->filter_count)
         qsort(parts->filter, parts->filter_count, sizeof(struct node *), by_estimate);
     if (parts->must_count)
@@ -330,8 +331,8 @@ static void window_best(struct node *n, uint32_t base, uint64_t *bits, float *sc
     scores[d] = (scores[d] + b->tie_breaker * (b->sums[d] - scores[d])) * b->weight;
 }
 
-struct node *node_dis_max(struct query *q, struct node **parts, size_t count, float tie_breaker,
-                          float weight)
+struct node *node_dis_max(struct query *q, struct node **parts, size_t count, bool scores,
+                          float tie_breaker, float weight)
 {
     struct best_node *b = ARENA_NEW(&q->c->arena, struct best_node);
 
@@ -341,9 +342,11 @@ struct node *node_dis_max(struct query *q, struct node **parts, size_t count, fl
         .count = count,
         .tie_breaker = tie_breaker,
         .weight = weight,
-        .scores = arena_alloc(&q->c->arena, WINDOW_DOCS * sizeof(float)),
-        .sums = arena_alloc(&q->c->arena, WINDOW_DOCS * sizeof(float)),
     };
+    if (scores) {
+        b->scores = arena_alloc(&q->c->arena, WINDOW_DOCS * sizeof(float));
+        b->sums = arena_alloc(&q->c->arena, WINDOW_DOCS * sizeof(float));
+    }
     for (size_t i = 0; i < count; i++)
         b->node.estimate += parts[i]->estimate;
     return &b->node;

@@ -1,8 +1,8 @@
 /* From a request's conditions to nodes. */
 #include "search/field/document.h"
 #include "search/field/ip.h"
+#include "search/query/bounds.h"
 #include "search/query/minimum.h"
-#include "search/query/node.h"
 #include "search/query/pattern.h"
 
 #define WILDCARD_CHARACTERS_MAX 32
@@ -142,11 +142,6 @@ static int count_clauses(struct query *q, size_t count)
     return E_OK;
 }
 
-static bool past_deadline(const struct ctx *c)
-{
-    return c->deadline_ms && clock_mono_ms(c->clock) > c->deadline_ms;
-}
-
 static int count_words(struct query *q, size_t count)
 {
     q->words += (uint32_t)count;
@@ -155,12 +150,6 @@ static int count_words(struct query *q, size_t count)
                     "A search query has at most %d terms and words of matches together.",
                     QUERY_WORDS_MAX);
     return E_OK;
-}
-
-/* Each term is looked for in every segment: thousands of them take a while. */
-static int in_time(struct query *q)
-{
-    return past_deadline(q->c) ? fail(q->c, E_BUSY, "The search query took too long.") : E_OK;
 }
 
 static int terms_node(struct about *a, struct node **out)
@@ -176,7 +165,7 @@ static int terms_node(struct about *a, struct node **out)
     parts.should = ARENA_ARRAY(&a->q->c->arena, struct node *, t->count);
     for (size_t i = 0; i < t->count; i++) {
         parts.should[i] = *out;
-        TRY(in_time(a->q));
+        TRY(query_in_time(a->q));
         TRY(term_node(a, &t->values[i], &parts.should[i]));
     }
     parts.should_count = t->count;
@@ -312,7 +301,7 @@ static int add_matching(struct about *a, const struct pattern *p, struct term_ad
         for (from = first; from < to; from++)
             if (term_matches(p, term_reader_text(add->terms, from)))
                 TRY(bitmap_add_term(add, from));
-        TRY(in_time(a->q));
+        TRY(query_in_time(a->q));
     }
     return E_OK;
 }
@@ -410,7 +399,7 @@ static int match_term(struct about *a, struct node **out)
 static int match_node(struct about *a, struct node **out)
 {
     const struct wr_match_condition *m = &a->condition->match;
-    struct bool_parts parts = {.weight = 1};
+    struct bool_parts parts = {.weight = 1, .scores = a->scores};
     struct tokens *t;
     int64_t minimum;
 
@@ -425,7 +414,7 @@ static int match_node(struct about *a, struct node **out)
     }
     parts.should = ARENA_ARRAY(&a->q->c->arena, struct node *, t->count);
     for (size_t i = 0; i < t->count; i++) {
-        TRY(in_time(a->q));
+        TRY(query_in_time(a->q));
         TRY(node_text_term(a->q, a->at, t->terms[i], a->weight, a->scores, &parts.should[i]));
     }
     if (t->count == 1 && minimum <= 1) {
@@ -535,6 +524,7 @@ static int bool_node(struct query *q, const struct wr_search_condition *conditio
         .must_not_count = b->must_not_count,
         .should_count = b->should_count,
         .weight = (float)condition->weight,
+        .scores = scores,
     };
     bool alone = !b->must_count && !b->filter_count;
     int64_t minimum;
@@ -557,8 +547,8 @@ static int dis_max_node(struct query *q, const struct wr_search_condition *condi
     struct node **parts;
 
     TRY(compile_list(q, condition->dis_max.queries, condition->dis_max.count, scores, &parts));
-    *out = node_dis_max(q, parts, condition->dis_max.count, (float)condition->dis_max.tie_breaker,
-                        (float)condition->weight);
+    *out = node_dis_max(q, parts, condition->dis_max.count, scores,
+                        (float)condition->dis_max.tie_breaker, (float)condition->weight);
     return E_OK;
 }
 
@@ -591,6 +581,13 @@ static int compile(struct query *q, const struct wr_search_condition *condition,
     }
 }
 
+/* Each segment has nodes of its own for each clause: what they take has been taken, and what comes
+ * next is not begun. */
+static int check_memory(struct query *q)
+{
+    return arena_try_alloc(&q->c->arena, 1) ? E_OK : query_too_large(q);
+}
+
 int node_compile(struct query *q, const struct wr_search_condition *condition, bool scores,
                  struct node **out)
 {
@@ -606,6 +603,7 @@ int node_compile(struct query *q, const struct wr_search_condition *condition, b
         return fail(q->c, E_PARAMETER, "Queries are nested in one another at most %d times.",
                     QUERY_DEPTH_MAX);
     TRY(count_clauses(q, 1));
+    TRY(check_memory(q));
     *out = node_none(q);
     q->depth++;
     rc = compile(q, condition, scores, out);

@@ -1,6 +1,6 @@
 #include "search/field/document.h"
 #include "search/field/geo.h"
-#include "search/query/node.h"
+#include "search/query/bounds.h"
 #include "search/segment/order_reader.h"
 
 #include <math.h>
@@ -19,6 +19,8 @@ struct shape {
 #define INNER_METRES_MIN 100
 #define INNER_METRES_MAX 50000
 #define INNER_LATITUDE_MAX 60
+
+#define MARKED_AT_ONCE 4096 /* points, between two looks at the time */
 
 static bool shape_has(const struct shape *s, struct geo_point p)
 {
@@ -75,14 +77,15 @@ static int make_polygon(struct query *q, struct shape *s)
 }
 
 /* Most points of the latitudes are beside the box: its longitudes are compared first, also where
- * they go over the date line. To the end of the block, or of the latitudes. */
+ * they go over the date line. Up to a bound, to the end of the block, or of the latitudes. */
 static uint32_t mark_block(struct order_reader *r, uint32_t i, int64_t top, const struct shape *s,
                            uint64_t *bits)
 {
     const int64_t *values = (const int64_t *)r->values.data - r->values.first;
     uint32_t left = (uint32_t)s->box.left, span = (uint32_t)s->box.right - left;
+    uint32_t end = r->values.end - i < MARKED_AT_ONCE ? r->values.end : i + MARKED_AT_ONCE;
 
-    for (uint32_t end = r->values.end; i < end && values[i] <= top; i++)
+    for (; i < end && values[i] <= top; i++)
         if ((uint32_t)values[i] - left <= span && shape_has(s, document_unpack_point(values[i]))) {
             uint32_t doc = order_reader_doc(r, i);
 
@@ -96,16 +99,19 @@ static int mark_points(struct query *q, size_t field, const struct shape *s, uin
 {
     int64_t top = (int64_t)((uint64_t)(uint32_t)s->box.top << 32 | UINT32_MAX);
     struct order_reader r;
+    int late = E_OK;
     uint32_t i;
 
     if (s->box.empty)
         return E_OK;
     order_reader_begin(&r, q->c, q->segment, field);
     i = order_reader_find(&r, (int64_t)((uint64_t)(uint32_t)s->box.bottom << 32));
-    while (i < r.count && order_reader_value(&r, i) <= top && !r.rc)
+    while (i < r.count && order_reader_value(&r, i) <= top && !r.rc && !late) {
         i = mark_block(&r, i, top, s, bits);
+        late = query_in_time(q); /* a polygon may have thousands of sides */
+    }
     order_reader_end(&r);
-    return r.rc;
+    return r.rc ? r.rc : late;
 }
 
 int node_geo(struct query *q, size_t field, const struct wr_search_condition *condition,

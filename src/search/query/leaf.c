@@ -1,4 +1,4 @@
-#include "search/query/node.h"
+#include "search/query/bounds.h"
 #include "search/segment/order_reader.h"
 #include "search/segment/posting.h"
 
@@ -96,7 +96,7 @@ int node_bitmap(struct query *q, float score, struct node **out, uint64_t **bits
 
     *bits = arena_try_alloc(&q->c->arena, len + 8);
     if (!*bits)
-        return fail(q->c, E_MEMORY, "A search query takes more memory than a request may.");
+        return query_too_large(q);
     memset(*bits, 0, len);
     l->bits = *bits;
     l->node.test = test_bits;
@@ -332,7 +332,7 @@ static int make_few(struct query *q, struct leaf *l, size_t field, uint32_t firs
                     &docs));
     l->room = arena_try_alloc(&q->c->arena, dead_words(q->segment->documents) * 8 + 8);
     if (!l->room)
-        return fail(q->c, E_MEMORY, "A search query takes more memory than a request may.");
+        return query_too_large(q);
     l->bits = l->room;
     l->docs = docs;
     l->count = end - first;

@@ -110,10 +110,11 @@ struct bool_parts {
     size_t must_count, filter_count, must_not_count, should_count;
     size_t minimum; /* of should */
     float weight;
+    bool scores; /* they will be asked for */
 };
 struct node *node_bool(struct query *q, const struct bool_parts *parts);
-struct node *node_dis_max(struct query *q, struct node **parts, size_t count, float tie_breaker,
-                          float weight);
+struct node *node_dis_max(struct query *q, struct node **parts, size_t count, bool scores,
+                          float tie_breaker, float weight);
 /* The same documents with that score. */
 struct node *node_constant(struct query *q, struct node *inner, float score);
 

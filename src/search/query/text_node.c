@@ -1,4 +1,5 @@
 /* Terms and phrases of TEXT, with their scores by BM25: k1 1.2, b 0.75. */
+#include "base/late.h"
 #include "search/query/node.h"
 #include "search/segment/posting.h"
 
@@ -232,11 +233,14 @@ struct phrase_term {
     const uint32_t *skips;
     uint32_t *list; /* of the document that is looked at */
     uint32_t list_count, list_room;
+    uint32_t at; /* in the list: those before it are too near the document's beginning */
 };
 
 struct phrase {
     struct node node;
-    struct arena *arena;
+    struct ctx *c;
+    uint64_t work; /* positions, since the last look at the time */
+    bool late;     /* nothing is found any more; who asks for windows looks at the time as well */
     struct phrase_term *terms;
     size_t count;
     uint32_t slop;
@@ -255,6 +259,7 @@ static void read_positions(struct arena *a, struct phrase_term *t)
     for (; t->read < at; t->read++)
         for (uint16_t i = 0; i < t->term.freqs[t->read]; i++)
             posting_read_position(&t->positions);
+    t->at = 0;
     t->list_count = t->term.freqs[at];
     if (t->list_count > t->list_room) {
         t->list_room = t->list_count * 2;
@@ -265,24 +270,41 @@ static void read_positions(struct arena *a, struct phrase_term *t)
     t->read++;
 }
 
-/* How often all terms stand at their offsets from one position. */
-static uint32_t count_exact(const struct phrase *p)
+/* A document may have a term 65,535 times, and a phrase 1,024 terms. */
+static bool phrase_late(struct phrase *p, uint64_t work)
 {
-    uint32_t at[32] = {0}, found = 0;
+    static const uint64_t work_between_looks = 1 << 20;
 
-    for (uint32_t i = 0; i < p->terms[0].list_count; i++) {
+    p->work += work;
+    if (p->work >= work_between_looks) {
+        p->work = 0;
+        p->late |= ctx_late(p->c);
+    }
+    return p->late;
+}
+
+/* The term's place in its list from which on positions are not below `want`, which ascends. */
+static uint32_t advance(struct phrase_term *t, uint32_t want)
+{
+    while (t->at < t->list_count && t->list[t->at] < want)
+        t->at++;
+    return t->at;
+}
+
+/* How often all terms stand at their offsets from one position. */
+static uint32_t count_exact(struct phrase *p)
+{
+    uint32_t found = 0;
+
+    for (uint32_t i = 0; i < p->terms[0].list_count && !phrase_late(p, p->count); i++) {
         uint32_t start = p->terms[0].list[i] - p->terms[0].offset;
         size_t t = 1;
 
         for (; t < p->count; t++) {
-            const struct phrase_term *o = &p->terms[t];
-            uint32_t *k = &at[t < 32 ? t : 31];
+            struct phrase_term *o = &p->terms[t];
+            uint32_t k = advance(o, start + o->offset);
 
-            if (t >= 31)
-                *k = 0;
-            while (*k < o->list_count && o->list[*k] < start + o->offset)
-                (*k)++;
-            if (*k == o->list_count || o->list[*k] != start + o->offset)
+            if (k == o->list_count || o->list[k] != start + o->offset)
                 break;
         }
         found += t == p->count;
@@ -291,24 +313,23 @@ static uint32_t count_exact(const struct phrase *p)
 }
 
 /* The nearest of a term's positions, from where it should stand: how far off it is. */
-static uint32_t nearest(const struct phrase_term *t, uint32_t want)
+static uint32_t nearest(struct phrase_term *t, uint32_t want)
 {
-    uint32_t best = UINT32_MAX;
+    uint32_t k = advance(t, want), best = UINT32_MAX;
 
-    for (uint32_t i = 0; i < t->list_count; i++) {
-        uint32_t off = t->list[i] > want ? t->list[i] - want : want - t->list[i];
-
-        best = off < best ? off : best;
-    }
+    if (k < t->list_count)
+        best = t->list[k] - want;
+    if (k && want - t->list[k - 1] < best)
+        best = want - t->list[k - 1];
     return best;
 }
 
 /* The same, while the moves together are at most `slop`; near ones count more. */
-static float count_sloppy(const struct phrase *p)
+static float count_sloppy(struct phrase *p)
 {
     float found = 0;
 
-    for (uint32_t i = 0; i < p->terms[0].list_count; i++) {
+    for (uint32_t i = 0; i < p->terms[0].list_count && !phrase_late(p, p->count); i++) {
         uint64_t moves = 0;
 
         for (size_t t = 1; t < p->count && moves <= p->slop; t++)
@@ -349,10 +370,15 @@ static void window_phrase(struct node *n, uint32_t base, uint64_t *bits, float *
 
         if (!(bits[i / 64] >> i % 64 & 1) || !all_at(p, doc))
             continue;
-        for (size_t t = 0; t < p->count; t++)
-            read_positions(p->arena, &p->terms[t]);
+        for (size_t t = 0; t < p->count; t++) {
+            read_positions(&p->c->arena, &p->terms[t]);
+            if (phrase_late(p, p->terms[t].list_count))
+                break;
+        }
+        if (p->late)
+            break;
         freq = p->slop ? count_sloppy(p) : (float)count_exact(p);
-        if (freq <= 0)
+        if (freq <= 0 || p->late)
             continue;
         found[i / 64] |= 1ull << i % 64;
         if (scores)
@@ -403,7 +429,7 @@ int node_phrase(struct query *q, size_t field, const bytes *terms, const uint32_
         estimate = t->term.count < estimate ? t->term.count : estimate;
         idf += one;
     }
-    p->arena = &q->c->arena;
+    p->c = q->c;
     p->count = count;
     p->slop = slop;
     p->scorer = scorer_of(&stats, &q->segment->columns[field], idf, weight);

@@ -57,7 +57,7 @@ void group_add_window(struct group_by *g, uint32_t base, const uint64_t *bits);
 void group_finish(struct group_by *g);
 int group_result(struct group_by *g, uint32_t bucket, struct wr_group_by_result *out);
 
-/* ---- those of one level ---- */
+/* ---- those of one level (collectors.c) ---- */
 
 struct collectors {
     struct collect *k;

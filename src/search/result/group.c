@@ -28,6 +28,7 @@ struct group_by {
     uint32_t *first_of; /* results: buckets by parent; UINT32_MAX ends */
     uint32_t *next_of;
     uint32_t parents;
+    bytes name; /* what all its results point to */
 };
 
 static const char *const names[] = {
@@ -103,6 +104,7 @@ int group_make(struct collect *k, const struct wr_group_by *from, int level, str
     g->k = g->buckets.k = k;
     g->g = from;
     g->at_top = level == 1;
+    g->name = arena_copy(&k->c->arena, from->name);
     *out = g;
     switch (from->type) {
     case WR_GROUP_RANGE:
@@ -317,8 +319,9 @@ static void add_empty(struct group_by *g, uint32_t parents)
     if (min_count(g) > 0 ||
         (g->g->type != WR_GROUP_HISTOGRAM && g->g->type != WR_GROUP_DATE_HISTOGRAM))
         return;
-    for (uint32_t parent = 0; parent < parents; parent++)
-        for (bool more = group_key_first(g->key, &key); more; more = group_key_next(g->key, &key))
+    for (uint32_t parent = 0; parent < parents && !g->k->over; parent++)
+        for (bool more = group_key_first(g->key, &key); more && !g->k->over;
+             more = group_key_next(g->key, &key))
             buckets_find(&g->buckets, parent, key);
 }
 
@@ -332,8 +335,8 @@ static void index_buckets(struct group_by *g)
     for (uint32_t i = 0; i < g->buckets.count; i++)
         parents = g->buckets.list[i].parent >= parents ? g->buckets.list[i].parent + 1 : parents;
     add_empty(g, parents);
-    g->first_of = arena_alloc(&g->k->c->arena, parents * sizeof(uint32_t));
-    g->next_of = arena_alloc(&g->k->c->arena, (g->buckets.count + 1ull) * sizeof(uint32_t));
+    g->first_of = collect_alloc(g->k, parents * sizeof(uint32_t));
+    g->next_of = collect_alloc(g->k, (g->buckets.count + 1ull) * sizeof(uint32_t));
     memset(g->first_of, 0xff, parents * sizeof(uint32_t));
     for (uint32_t i = g->buckets.count; i-- > 0;) {
         g->next_of[i] = g->first_of[g->buckets.list[i].parent];
@@ -398,7 +401,7 @@ static int fill_group(struct group_by *g, uint32_t at, int64_t key, struct wr_gr
 static int fixed_result(struct group_by *g, uint32_t parent, size_t n,
                         struct wr_group_by_result *out)
 {
-    struct wr_group *groups = ARENA_ARRAY(&g->k->c->arena, struct wr_group, n);
+    struct wr_group *groups = collect_alloc(g->k, n * sizeof(groups[0]));
 
     for (size_t i = 0; i < n; i++) {
         uint32_t at = parent < g->parents ? g->first_of[parent] : UINT32_MAX;
@@ -432,12 +435,16 @@ static size_t group_limit(const struct group_by *g, size_t count)
 }
 
 /* The buckets of a parent that have documents enough and are not before a composite's token. */
-static size_t list_buckets(struct group_by *g, uint32_t parent, uint32_t *list)
+static size_t list_buckets(struct group_by *g, uint32_t parent, uint32_t **out)
 {
+    uint32_t first = parent < g->parents ? g->first_of[parent] : UINT32_MAX, *list;
     size_t n = 0;
 
-    for (uint32_t at = parent < g->parents ? g->first_of[parent] : UINT32_MAX; at != UINT32_MAX;
-         at = g->next_of[at])
+    for (uint32_t at = first; at != UINT32_MAX; at = g->next_of[at])
+        n++;
+    *out = list = collect_alloc(g->k, n * sizeof(list[0]));
+    n = 0;
+    for (uint32_t at = first; at != UINT32_MAX; at = g->next_of[at])
         if (g->buckets.list[at].count >= min_count(g) &&
             group_key_wanted(g->key, g->buckets.list[at].key))
             list[n++] = at;
@@ -446,22 +453,22 @@ static size_t list_buckets(struct group_by *g, uint32_t parent, uint32_t *list)
 
 int group_result(struct group_by *g, uint32_t parent, struct wr_group_by_result *out)
 {
-    struct arena *a = &g->k->c->arena;
     struct wr_group *groups;
     uint32_t *list;
     size_t n;
 
-    *out = (struct wr_group_by_result){.name = arena_copy(a, g->g->name), .type = g->g->type};
+    *out = (struct wr_group_by_result){.name = g->name, .type = g->g->type};
     index_buckets(g);
+    TRY(collect_go_on(g->k));
     if (g->g->type == WR_GROUP_FILTER)
         return fixed_result(g, parent, g->g->filter_count, out);
     if (!g->key)
         return fixed_result(g, parent, g->g->range_count, out);
-    list = ARENA_ARRAY(a, uint32_t, g->buckets.count + 1);
-    n = list_buckets(g, parent, list);
+    n = list_buckets(g, parent, &list);
     qsort_r(list, n, sizeof(list[0]), compare_buckets, g);
     out->count = group_limit(g, n);
-    groups = ARENA_ARRAY(a, struct wr_group, out->count + 1);
+    groups = collect_alloc(g->k, out->count * sizeof(groups[0]));
+    TRY(collect_go_on(g->k));
     for (size_t i = 0; i < out->count; i++)
         TRY(fill_group(g, list[i], g->buckets.list[list[i]].key, &groups[i]));
     out->groups = groups;

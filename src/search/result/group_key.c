@@ -52,6 +52,12 @@ static int64_t date_key(const struct group_key *key, int64_t ns)
     return date_bucket(ns, key->unit, key->units, key->zone_ns, key->offset_ns);
 }
 
+/* The nearest integer that there is. */
+static int64_t saturated(double v)
+{
+    return v >= 0x1p63 ? INT64_MAX : v < -0x1p63 ? INT64_MIN : (int64_t)v;
+}
+
 static bool real_of_value(const struct wr_value *v, double *out)
 {
     *out = v->type == WR_BIGINT ? (double)v->integer : v->type == WR_DOUBLE ? v->real : NAN;
@@ -84,9 +90,9 @@ static int make_histogram(struct group_key *key)
                     "[group by histogram] the field_range has more than %d intervals", GROUPS_MAX);
     /* Keys from min to max. */
     next = ceil((low - key->offset) / key->interval) * key->interval + key->offset;
-    key->first = key->reals ? number_of_real(next) : (int64_t)next;
+    key->first = key->reals ? number_of_real(next) : saturated(next);
     next = floor((high - key->offset) / key->interval) * key->interval + key->offset;
-    key->last = key->reals ? number_of_real(next) : (int64_t)next;
+    key->last = key->reals ? number_of_real(next) : saturated(next);
     return E_OK;
 }
 
@@ -508,13 +514,17 @@ bool group_key_first(const struct group_key *key, int64_t *value)
 
 bool group_key_next(const struct group_key *key, int64_t *value)
 {
+    int64_t before = *value;
+
     if (key->g->type == WR_GROUP_DATE_HISTOGRAM)
         *value = date_bucket_next(*value, key->unit, key->units, key->zone_ns, key->offset_ns);
     else if (key->reals)
         *value = histogram_key(key, number_of_real(real_of_number(*value) + key->interval * 1.5));
-    else
-        *value += (int64_t)key->interval > 0 ? (int64_t)key->interval : 1;
-    return *value <= key->last;
+    else if (__builtin_add_overflow(*value, key->interval < 1 ? 1 : saturated(key->interval),
+                                    value))
+        return false;
+    /* Where neighbouring doubles are farther apart than the interval, there is no next one. */
+    return *value > before && *value <= key->last;
 }
 
 bool group_key_wanted(const struct group_key *key, int64_t value)

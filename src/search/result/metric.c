@@ -37,6 +37,7 @@ struct metric {
     struct sort *sort;
     struct top **tops; /* by bucket */
     uint32_t room;     /* of buckets */
+    bytes name;        /* what all its results point to */
 };
 
 static const char *const names[] = {
@@ -102,6 +103,7 @@ int metric_make(struct collect *k, const struct wr_aggregation *a, struct metric
 
     m->k = k;
     m->a = a;
+    m->name = arena_copy(&k->c->arena, a->name);
     *out = m;
     if (a->type < WR_AGG_AVG || a->type > WR_AGG_PERCENTILES)
         return fail(k->c, E_PARAMETER, "Unknown type %d of an aggregation.", (int)a->type);
@@ -233,7 +235,8 @@ static void add_top(struct metric *m, uint32_t doc, uint32_t bucket)
     if (!t) {
         m->tops[bucket] = t = collect_alloc(m->k, sizeof(*t));
         top_init(t, &m->k->c->arena, m->sort, m->a->has_limit ? (size_t)m->a->limit : 1);
-        m->k->bytes += t->room * 64;
+        m->k->bytes +=
+            t->room * (sizeof(struct hit) + (m->sort->count + 1) * sizeof(struct sort_value));
     }
     top_add(t, m->segment, doc, 0);
 }
@@ -339,22 +342,36 @@ static struct wr_value percentile(const struct metric *m, const struct sample *s
     return (struct wr_value){.type = WR_BIGINT, .integer = v >= 0x1p63 ? INT64_MAX : (int64_t)v};
 }
 
+/* Of sorted samples, how many are of buckets below that one. */
+static size_t samples_before(const struct metric *m, uint32_t bucket)
+{
+    size_t low = 0, high = m->sample_count;
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+
+        if (m->samples[mid].bucket < bucket)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
 static void percentiles(struct metric *m, uint32_t bucket, struct wr_aggregation_result *out)
 {
     struct arena *a = &m->k->c->arena;
-    size_t n = m->a->percentile_count, first = 0, end;
+    size_t n = m->a->percentile_count, first, end;
     double *at = ARENA_ARRAY(a, double, n);
-    struct wr_percentile *items = ARENA_ARRAY(a, struct wr_percentile, n);
+    struct wr_percentile *items = collect_alloc(m->k, n * sizeof(items[0]));
 
     if (!m->sorted && m->sample_count)
         qsort(m->samples, m->sample_count, sizeof(m->samples[0]), by_bucket);
     m->sorted = true;
     memcpy(at, m->a->percentiles, n * sizeof(at[0]));
     qsort(at, n, sizeof(at[0]), by_real);
-    while (first < m->sample_count && m->samples[first].bucket < bucket)
-        first++;
-    for (end = first; end < m->sample_count && m->samples[end].bucket == bucket; end++)
-        ;
+    first = samples_before(m, bucket);
+    end = samples_before(m, bucket + 1);
     out->percentiles = items;
     for (size_t i = 0; i < n && end > first; i++)
         items[out->percentile_count++] =
@@ -399,8 +416,7 @@ double metric_value(struct metric *m, uint32_t bucket)
 
 int metric_result(struct metric *m, uint32_t bucket, struct wr_aggregation_result *out)
 {
-    *out = (struct wr_aggregation_result){.name = arena_copy(&m->k->c->arena, m->a->name),
-                                          .type = m->a->type};
+    *out = (struct wr_aggregation_result){.name = m->name, .type = m->a->type};
     out->real = metric_value(m, bucket);
     out->count = m->totals && bucket < m->room ? m->totals[bucket].count : 0;
     if (m->a->type == WR_AGG_PERCENTILES)

@@ -1,4 +1,5 @@
 #include "search/result/collect.h"
+#include "search/result/collect_memory.h"
 
 /* Names of one level: none is empty, none is there twice. */
 static int check_name(struct collect *k, const char *what, const struct wr_bytes *name, size_t at,
@@ -82,19 +83,14 @@ int collectors_result(struct collectors *s, uint32_t bucket,
                       const struct wr_aggregation_result **aggregations,
                       const struct wr_group_by_result **group_bys)
 {
-    struct arena *a = &s->k->c->arena;
-    struct wr_aggregation_result *of_metrics =
-        ARENA_ARRAY(a, struct wr_aggregation_result, s->metric_count);
-    struct wr_group_by_result *of_groups =
-        ARENA_ARRAY(a, struct wr_group_by_result, s->group_count);
+    struct wr_aggregation_result *of_metrics;
+    struct wr_group_by_result *of_groups;
 
     for (size_t i = 0; i < s->group_count; i++)
         group_finish(s->groups[i]);
-    if (s->k->over)
-        return fail(s->k->c, E_MEMORY,
-                    "The aggregations of a search take more than %zu MiB of memory: ask for fewer "
-                    "groups, or for fewer rows.",
-                    s->k->bytes_max >> 20);
+    TRY(collect_go_on(s->k));
+    of_metrics = collect_alloc(s->k, s->metric_count * sizeof(of_metrics[0]));
+    of_groups = collect_alloc(s->k, s->group_count * sizeof(of_groups[0]));
     for (size_t i = 0; i < s->metric_count; i++)
         TRY(metric_result(s->metrics[i], bucket, &of_metrics[i]));
     for (size_t i = 0; i < s->group_count; i++)
