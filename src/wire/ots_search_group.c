@@ -4,26 +4,11 @@
 
 #include <math.h>
 
-/* A name, a type and a body. */
-struct named {
-    bytes name, body;
-    int32_t type;
-};
-
+/* One that is asked for has a name. */
 static int read_named(struct search_read *s, bytes in, int32_t most, const char *what,
-                      struct named *out)
+                      struct search_named *out)
 {
-    struct pb_reader r = pb_reader_of(in);
-
-    *out = (struct named){.body = BYTES_LIT("")};
-    while (pb_next(&r))
-        if (r.field == 1)
-            out->name = pb_bytes(&r);
-        else if (r.field == 2)
-            TRY(search_enum(s, &r, 1, most, what, &out->type));
-        else if (r.field == 3)
-            out->body = pb_bytes(&r);
-    TRY(search_end(s, &r));
+    TRY(search_read_named(s, in, most, what, out));
     TRY(search_need(s, out->name.ptr, what, "name"));
     return search_need(s, out->type, what, "type");
 }
@@ -85,7 +70,7 @@ static int read_of_field(struct search_read *s, bytes in, struct wr_aggregation 
 
 static int read_aggregation(struct search_read *s, bytes in, struct wr_aggregation *out)
 {
-    struct named named;
+    struct search_named named;
 
     TRY(read_named(s, in, WR_AGG_PERCENTILES, "Type of aggregation", &named));
     *out =
@@ -439,7 +424,7 @@ static int read_part(struct search_read *s, enum part part, struct pb_reader *r,
 static int read_group_by(struct search_read *s, bytes in, struct wr_group_by *out)
 {
     struct pb_reader r;
-    struct named named;
+    struct search_named named;
 
     TRY(read_named(s, in, WR_GROUP_COMPOSITE, "Type of group_by", &named));
     *out = (struct wr_group_by){.name = named.name, .type = (enum wr_group_by_type)named.type};

@@ -74,6 +74,22 @@ int search_enum(struct search_read *s, struct pb_reader *r, int32_t least, int32
     return 0;
 }
 
+int search_read_named(struct search_read *s, bytes in, int32_t most, const char *what,
+                      struct search_named *out)
+{
+    struct pb_reader r = pb_reader_of(in);
+
+    *out = (struct search_named){.body = BYTES_LIT("")};
+    while (pb_next(&r))
+        if (r.field == 1)
+            out->name = pb_bytes(&r);
+        else if (r.field == 2)
+            TRY(search_enum(s, &r, 1, most, what, &out->type));
+        else if (r.field == 3)
+            out->body = pb_bytes(&r);
+    return search_end(s, &r);
+}
+
 int search_need(struct search_read *s, bool given, const char *what, const char *member)
 {
     return given ? 0 : fail(s->c, E_PARAMETER, "[%s] %s must be set.", what, member);

@@ -60,6 +60,16 @@ int search_texts(struct search_read *s, bytes in, unsigned field, const bytes **
 int search_enum(struct search_read *s, struct pb_reader *r, int32_t least, int32_t most,
                 const char *what, int32_t *out);
 
+/* What aggregations, group-bys and their results are on the wire: a name, a type from 1 to `most`,
+ * and the bytes of the message of that type. */
+struct search_named {
+    bytes name; /* ptr NULL: not there */
+    bytes body;
+    int32_t type; /* 0: not there */
+};
+int search_read_named(struct search_read *s, bytes in, int32_t most, const char *what,
+                      struct search_named *out);
+
 /* `what` needs `member`. */
 int search_need(struct search_read *s, bool given, const char *what, const char *member);
 

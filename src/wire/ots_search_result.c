@@ -17,22 +17,13 @@ static void close_named(struct buf *b, size_t body, size_t item)
     pb_close(b, item, 0);
 }
 
-static int read_named(struct search_read *s, bytes in, int32_t most, bytes *name, int32_t *type,
-                      bytes *body)
+static int read_named(struct search_read *s, bytes in, int32_t most, const char *what,
+                      struct search_named *out)
 {
-    struct pb_reader r = pb_reader_of(in);
-
-    *body = *name = BYTES_LIT("");
-    *type = 0;
-    while (pb_next(&r))
-        if (r.field == 1)
-            *name = pb_bytes(&r);
-        else if (r.field == 2)
-            *type = pb_int32(&r);
-        else if (r.field == 3)
-            *body = pb_bytes(&r);
-    r.bad |= *type < 1 || *type > most;
-    return search_end(s, &r);
+    TRY(search_read_named(s, in, most, what, out));
+    if (!out->name.ptr)
+        out->name = BYTES_LIT("");
+    return out->type ? 0 : ots_fail_reply(s->c);
 }
 
 /* ---- aggregations */
@@ -121,15 +112,15 @@ static int read_items(struct search_read *s, bytes in, struct wr_aggregation_res
 
 static int read_aggregation(struct search_read *s, bytes in, struct wr_aggregation_result *out)
 {
+    struct search_named named;
     struct pb_reader r;
-    int32_t type;
-    bytes body;
 
-    TRY(read_named(s, in, WR_AGG_PERCENTILES, &out->name, &type, &body));
-    out->type = (enum wr_aggregation_type)type;
+    TRY(read_named(s, in, WR_AGG_PERCENTILES, "Type of aggregation", &named));
+    out->name = named.name;
+    out->type = (enum wr_aggregation_type)named.type;
     if (out->type == WR_AGG_TOP_ROWS || out->type == WR_AGG_PERCENTILES)
-        return read_items(s, body, out);
-    for (r = pb_reader_of(body); pb_next(&r);) {
+        return read_items(s, named.body, out);
+    for (r = pb_reader_of(named.body); pb_next(&r);) {
         if (r.field != 1)
             continue;
         if (out->type == WR_AGG_COUNT || out->type == WR_AGG_DISTINCT_COUNT)
@@ -391,17 +382,17 @@ static int read_group(struct search_read *s, bytes in, const struct wr_group_by_
 static int read_group_by(struct search_read *s, bytes in, struct wr_group_by_result *out)
 {
     struct wr_group *groups;
+    struct search_named named;
     struct pb_reader r;
-    int32_t type;
     size_t n = 0;
-    bytes body;
 
-    TRY(read_named(s, in, WR_GROUP_COMPOSITE, &out->name, &type, &body));
-    out->type = (enum wr_group_by_type)type;
+    TRY(read_named(s, in, WR_GROUP_COMPOSITE, "Type of group_by", &named));
+    out->name = named.name;
+    out->type = (enum wr_group_by_type)named.type;
     TRY(search_enter(s));
-    TRY(search_texts(s, body, 2, &out->sources, &out->source_count));
-    TRY(search_items(s, pb_count(body, 1), sizeof(*groups), &groups));
-    for (r = pb_reader_of(body); pb_next(&r);)
+    TRY(search_texts(s, named.body, 2, &out->sources, &out->source_count));
+    TRY(search_items(s, pb_count(named.body, 1), sizeof(*groups), &groups));
+    for (r = pb_reader_of(named.body); pb_next(&r);)
         if (r.field == 1)
             TRY(read_group(s, pb_bytes(&r), out, &groups[n++]));
         else if (r.field == 3)

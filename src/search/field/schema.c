@@ -1,19 +1,9 @@
 #include "search/field/schema.h"
 
 static const char *const type_names[] = {
-    [WR_FIELD_LONG] = "long",
-    [WR_FIELD_DOUBLE] = "double",
-    [WR_FIELD_BOOLEAN] = "boolean",
-    [WR_FIELD_KEYWORD] = "keyword",
-    [WR_FIELD_TEXT] = "text",
-    [WR_FIELD_NESTED] = "nested",
-    [WR_FIELD_GEO_POINT] = "geo_point",
-    [WR_FIELD_DATE] = "date",
-    [WR_FIELD_VECTOR] = "vector",
-    [WR_FIELD_FUZZY_KEYWORD] = "fuzzy_keyword",
-    [WR_FIELD_IP] = "ip",
-    [WR_FIELD_JSON] = "json",
-    [WR_FIELD_FLATTENED] = "flattened",
+#define FIELD_TYPE(type, name) [WR_FIELD_##type] = (name),
+#include "field_type.def"
+#undef FIELD_TYPE
 };
 
 static const enum field_kind kinds[] = {

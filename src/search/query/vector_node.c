@@ -1,5 +1,6 @@
 /* The nearest neighbours of a vector: all are looked at, so none is missed. */
-#include "search/query/node.h"
+#include "base/heap.h"
+#include "search/query/bounds.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -61,48 +62,24 @@ static float score_of(const struct search_field *f, const float *a, const float 
     return (1 + sum) / 2;
 }
 
-/* Of two that are as near, the one that came first stays. */
-static bool farther(const struct neighbour *a, const struct neighbour *b)
+/* The farther one stands behind. Of two that are as near, the one that came first stays. */
+static int by_nearness(const void *a, const void *b, void *arg PORT_UNUSED)
 {
-    return a->score < b->score;
-}
+    const struct neighbour *x = a, *y = b;
 
-static void sift_down(struct nearest *n, size_t at)
-{
-    for (;;) {
-        size_t worst = at;
-
-        for (size_t child = at * 2 + 1; child <= at * 2 + 2 && child < n->count; child++)
-            if (farther(&n->list[child], &n->list[worst]))
-                worst = child;
-        if (worst == at)
-            return;
-        struct neighbour swap = n->list[at];
-
-        n->list[at] = n->list[worst];
-        n->list[worst] = swap;
-        at = worst;
-    }
+    return (x->score < y->score) - (x->score > y->score);
 }
 
 static void add(struct nearest *n, struct neighbour found)
 {
-    size_t at = n->count;
+    size_t size = sizeof(found);
 
-    if (n->count == n->room) {
-        if (found.score > n->list[0].score) {
-            n->list[0] = found;
-            sift_down(n, 0);
-        }
-        return;
-    }
-    n->list[n->count++] = found;
-    while (at && farther(&n->list[at], &n->list[(at - 1) / 2])) {
-        struct neighbour swap = n->list[at];
-
-        n->list[at] = n->list[(at - 1) / 2];
-        n->list[(at - 1) / 2] = swap;
-        at = (at - 1) / 2;
+    if (n->count < n->room) {
+        n->list[n->count] = found;
+        heap_up(n->list, size, n->count++, by_nearness, NULL);
+    } else if (found.score > n->list[0].score) {
+        n->list[0] = found;
+        heap_down(n->list, n->count, size, 0, by_nearness, NULL);
     }
 }
 
@@ -144,8 +121,7 @@ static int look_at_held(struct query *q, const struct view_segment *v, size_t fi
             if (score >= knn->min_score)
                 add(n, (struct neighbour){v->segment, doc, score});
         }
-        if (q->c->deadline_ms && clock_mono_ms(q->c->clock) > q->c->deadline_ms)
-            return fail(q->c, E_BUSY, "The search took too long.");
+        TRY(query_in_time(q));
     }
     return E_OK;
 }
@@ -237,7 +213,7 @@ static int look_at_all(struct query *q, size_t field, const struct wr_knn_condit
         n->room = q->view->documents + 1;
     n->list = arena_try_alloc(&q->c->arena, n->room * sizeof(n->list[0]));
     if (!n->list)
-        return fail(q->c, E_MEMORY, "A search query takes more memory than a request may.");
+        return query_too_large(q);
     for (size_t i = 0; i < q->view->count; i++)
         TRY(look_at_segment(q, &q->view->segments[i], field, knn, length, n));
     return E_OK;

@@ -1,7 +1,11 @@
 #include "search/result/top.h"
 
+#include "base/heap.h"
+
 #include <math.h>
 #include <stdlib.h>
+
+_Static_assert(sizeof(struct hit) <= HEAP_ITEM_MAX, "of base/heap.h");
 
 void top_init(struct top *t, struct arena *a, const struct sort *sort, size_t room)
 {
@@ -23,39 +27,6 @@ static int compare_hits(const void *a, const void *b, void *arg)
     const struct hit *x = a, *y = b;
 
     return compare(arg, x->values, x->key, y->values, y->key);
-}
-
-static void sift_down(struct top *t, size_t at)
-{
-    for (;;) {
-        size_t last = at;
-
-        for (size_t child = at * 2 + 1; child <= at * 2 + 2 && child < t->count; child++)
-            if (compare_hits(&t->hits[child], &t->hits[last], t) > 0)
-                last = child;
-        if (last == at)
-            return;
-        struct hit swap = t->hits[at];
-
-        t->hits[at] = t->hits[last];
-        t->hits[last] = swap;
-        at = last;
-    }
-}
-
-static void sift_up(struct top *t, size_t at)
-{
-    while (at) {
-        size_t parent = (at - 1) / 2;
-
-        if (compare_hits(&t->hits[at], &t->hits[parent], t) <= 0)
-            return;
-        struct hit swap = t->hits[at];
-
-        t->hits[at] = t->hits[parent];
-        t->hits[parent] = swap;
-        at = parent;
-    }
 }
 
 static void grow(struct top *t)
@@ -128,7 +99,7 @@ static void add(struct top *t, const struct segment *s, bytes key, float score)
         if (size)
             memcpy(h->values, t->spare, size);
         keep(t, s, h);
-        sift_down(t, 0);
+        heap_down(t->hits, t->count, sizeof(t->hits[0]), 0, compare_hits, t);
         return;
     }
     if (t->count == t->capacity)
@@ -138,7 +109,7 @@ static void add(struct top *t, const struct segment *s, bytes key, float score)
     if (size)
         memcpy(h->values, t->spare, size);
     keep(t, s, h);
-    sift_up(t, t->count++);
+    heap_up(t->hits, sizeof(t->hits[0]), t->count++, compare_hits, t);
 }
 
 /* Stands what is in `spare` behind all hits, whatever its key? Of a stored segment a key may have
