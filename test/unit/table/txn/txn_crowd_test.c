@@ -1,5 +1,6 @@
 /* Crowds of transactions: thousands that are open at once, clients that never end theirs, and many
- * writers at one lock. Memory stays within its bound, and the others go on. */
+ * writers, and cells that come as streams, at one lock. Memory stays within its bound, and the
+ * others go on. */
 #include "table/core/db.h"
 
 #include <pthread.h>
@@ -147,6 +148,64 @@ static void test_time_ends_them(void **state)
     wr_close(db);
 }
 
+/* A cell that comes as a stream meets the lock, whether it is stored in its row or apart; and one
+ * whose bytes are still coming when a transaction begins does not get past it. */
+static void test_cells_at_a_lock(void **state)
+{
+    struct wr_key_column column;
+    struct client_id id;
+
+    (void)state;
+    open_with(NULL, 0);
+    assert_int_equal(begin(1, 1, &id), 0);
+    for (size_t size = 10; size < 40000000; size *= 2000000) {
+        assert_int_equal(
+            database_stream(db, CLIENT_TABLE, client_key(&column, 1), BYTES_LIT("b"), size),
+            WR_E_CONFLICT);
+        assert_int_equal(
+            database_stream(db, CLIENT_TABLE, client_key(&column, 2), BYTES_LIT("b"), size), 0);
+    }
+    assert_int_equal(put(1, &id, 1, VALUE_BYTES), 0);
+    assert_int_equal(client_end(db, 1, &id, false), 0);
+    assert_int_equal(database_stream(db, CLIENT_TABLE, client_key(&column, 1), BYTES_LIT("b"), 10),
+                     0);
+    wr_close(db);
+}
+
+/* The cell is refused, and the transaction's own writes are what is there. */
+static void test_a_cell_that_is_under_way(void **state)
+{
+    struct wr_key_column column;
+    struct wr_cell_put cell = {.size = sizeof(cell),
+                               .instance = CLIENT_INSTANCE,
+                               .table = CLIENT_TABLE,
+                               .key = client_key(&column, 1),
+                               .column = BYTES_LIT("b"),
+                               .length = 20 << 20,
+                               .timestamp_ms = WR_TIMESTAMP_NONE};
+    char message[256] = "", *data = calloc(1, cell.length + 1);
+    struct wr_cell_writer *w;
+    struct wr_reply *reply;
+    struct client_id id;
+
+    (void)state;
+    open_with(NULL, 0);
+    wr_cell_writer_open(db, &cell, &w, message, sizeof(message));
+    assert_string_equal(message, "");
+    assert_int_equal(wr_cell_write(w, data, cell.length / 2, NULL, NULL), cell.length / 2);
+    assert_int_equal(begin(1, 1, &id), 0);
+    assert_int_equal(put(1, &id, 1, VALUE_BYTES), 0);
+    assert_int_equal(wr_cell_write(w, data, cell.length / 2, NULL, NULL), cell.length / 2);
+    reply = wr_cell_finish_wait(w);
+    assert_int_equal(reply->code, WR_E_CONFLICT);
+    wr_reply_free(reply);
+    wr_cell_writer_free(w);
+    free(data);
+    assert_int_equal(client_end(db, 1, &id, false), 0);
+    assert_int_equal(put(1, NULL, 1, VALUE_BYTES), 0);
+    wr_close(db);
+}
+
 static atomic_int refused, other;
 
 static void *writer(void *arg)
@@ -188,10 +247,9 @@ static void test_writers_at_one_lock(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_thousands_are_open),
-        cmocka_unit_test(test_a_client_never_ends),
-        cmocka_unit_test(test_time_ends_them),
-        cmocka_unit_test(test_writers_at_one_lock),
+        cmocka_unit_test(test_thousands_are_open), cmocka_unit_test(test_a_client_never_ends),
+        cmocka_unit_test(test_time_ends_them),     cmocka_unit_test(test_writers_at_one_lock),
+        cmocka_unit_test(test_cells_at_a_lock),    cmocka_unit_test(test_a_cell_that_is_under_way),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

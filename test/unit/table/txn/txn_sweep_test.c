@@ -6,6 +6,7 @@
 #include "table/catalog/route.h"
 #include "table/core/clock_watch.h"
 #include "table/core/db.h"
+#include "table/sync/wait.h"
 #include "table/txn/txn_own.h"
 
 #include <setjmp.h>
@@ -123,6 +124,99 @@ static void nobody_wants_the_value(void **state)
         assert_int_equal(put(db, NULL, values[i], 2), WR_OK);
     }
     repartition(db, 0, 3, NULL);
+    wr_close(db);
+}
+
+/* More than a server remembers to have met (TXN_SEEN): they go by the clocks. */
+static void ten_thousand_are_left(void **state)
+{
+    const char *tier = getenv("TIER");
+    struct client_id id;
+    struct wr_db *db;
+    int64_t begun_ms;
+
+    (void)state;
+    if (!getenv("TEST_CEPH_CONF"))
+        skip();
+    if (!tier || strcmp(tier, "nightly") != 0)
+        return;
+    db = open_server_for("20000");
+    begun_ms = now_ms();
+    for (int64_t value = 10000; value < 20000; value++)
+        assert_int_equal(begin(db, value, &id), WR_OK);
+    print_message("10,000 were begun in %lld ms, %zu locks stand\n",
+                  (long long)(now_ms() - begun_ms), records(db));
+    begun_ms = now_ms();
+    assert_int_equal(begin(db, 9000, &id), WR_OK);
+    assert_int_equal(put(db, &id, 9000, 1), WR_OK);
+    assert_int_equal(end(db, &id, false), WR_OK);
+    assert_int_equal(put(db, NULL, 9001, 1), WR_OK);
+    print_message("another one took %lld ms\n", (long long)(now_ms() - begun_ms));
+    print_message("the value of the last was free after %lld ms\n",
+                  (long long)put_when_free(db, 19999, 1));
+    while (records(db) && now_ms() - begun_ms < 5 * PATIENCE_MS)
+        usleep(100000);
+    print_message("no lock is left after %lld ms\n", (long long)(now_ms() - begun_ms));
+    assert_int_equal(records(db), 0);
+    wr_close(db);
+}
+
+/* The value's lock was begun so much earlier. */
+static void make_older(struct wr_db *db, int64_t value, int64_t ms)
+{
+    struct wr_key_column column;
+    struct wr_key key = client_key(&column, value);
+    struct txn_head head;
+    struct key_range range;
+    struct page page = {0};
+    struct scan scan = {.view = VIEW_LATEST,
+                        .ranges = &range,
+                        .range_count = 1,
+                        .items_max = 1,
+                        .bytes_max = 1 << 20,
+                        .pages = &page};
+    struct write_batch batch = {.edit_count = 1};
+    struct edit edit;
+    struct ctx c;
+    struct table *t = table_of(db, &c);
+    struct buf cols;
+
+    buf_init(&cols, &c.arena, 16);
+    assert_int_equal(key_put_columns(&c, &cols, t->schema.location.key, key.columns, 1), 0);
+    range = txn_records(&c.arena, &t->schema.location, buf_bytes(&cols));
+    assert_int_equal(route_scan_now(&c, t, &scan), 0);
+    assert_int_equal(page.count, 1);
+    assert_int_equal(txn_head_decode(&c, page.items[0].value, &head), 0);
+    head.begun_ms -= ms;
+    edit = (struct edit){EDIT_PUT, page.items[0].key, txn_head_encode(&c.arena, &head)};
+    batch.edits = &edit;
+    batch.partition = route_find(t, edit.key);
+    assert_int_equal(wait_apply(&c, db->engine, &batch), 0);
+    table_release(t);
+    ctx_release(&c);
+}
+
+/* A lock that nobody has met goes by the clock of the server that began it, long before one that
+ * meets it now has known it for its life. */
+static void an_old_lock_is_met(void **state)
+{
+    struct client_id id;
+    struct wr_db *db;
+    int64_t took_ms;
+
+    (void)state;
+    if (!getenv("TEST_CEPH_CONF"))
+        skip();
+    db = open_server_for("60000");
+    assert_int_equal(begin(db, 2, &id), WR_OK);
+    assert_int_equal(put(db, &id, 2, 66), WR_OK);
+    make_older(db, 2, 60000 + ENGINE_LEASE_MS + 1000);
+    wr_close(db);
+    db = open_server_for("60000");
+    took_ms = put_when_free(db, 2, 7);
+    print_message("an old lock goes %lld ms after it was met\n", (long long)took_ms);
+    assert_true(took_ms < 30000); /* half of its life */
+    assert_int_equal(end(db, &id, false), WR_E_SESSION);
     wr_close(db);
 }
 
@@ -318,7 +412,8 @@ int main(int argc, char **argv)
 #ifndef __SANITIZE_THREAD__
         cmocka_unit_test(the_default_life),
 #endif
-        cmocka_unit_test(nobody_wants_the_value),     cmocka_unit_test(partitions_are_split),
+        cmocka_unit_test(nobody_wants_the_value),     cmocka_unit_test(ten_thousand_are_left),
+        cmocka_unit_test(an_old_lock_is_met),         cmocka_unit_test(partitions_are_split),
         cmocka_unit_test(a_layout_spreads_the_value),
 #ifndef __SANITIZE_THREAD__
         cmocka_unit_test(clocks_are_apart), /* stamps stay ahead behind it */
