@@ -31,26 +31,47 @@ static int compare_values(const struct wr_value *a, const struct wr_value *b)
     return bytes_compare(a->bytes, b->bytes);
 }
 
-static int compare_items(const void *left, const void *right)
+static int compare_keys(const struct item *a, const struct item *b)
 {
-    const struct item *a = left, *b = right;
     int order = (a->lead > b->lead) - (a->lead < b->lead);
 
     for (size_t i = 0; i < a->key_count && !order; i++)
         order = compare_values(&a->row->values[i], &b->row->values[i]);
+    return order;
+}
+
+static int compare_items(const void *left, const void *right)
+{
+    const struct item *a = left, *b = right;
+    int order = compare_keys(a, b);
+
     return order ? order : (a->row->line > b->row->line) - (a->row->line < b->row->line);
+}
+
+/* Where each place begins: rows of one key are in one, since they are to be sent as they came. */
+static void cut(const struct item *items, size_t count, size_t starts[PLACES + 1])
+{
+    for (size_t place = 0; place <= PLACES; place++) {
+        size_t at = count * place / PLACES, before = place ? starts[place - 1] : 0;
+
+        at = at > before ? at : before;
+        while (at && at < count && compare_keys(&items[at - 1], &items[at]) == 0)
+            at++;
+        starts[place] = at;
+    }
 }
 
 /* The places' first batches, then their second ones, and so on. */
 static void deal(const struct item *items, size_t count, size_t batch, struct import_row **out)
 {
-    size_t each = (count + PLACES - 1) / PLACES;
+    size_t starts[PLACES + 1];
 
-    for (size_t from = 0; from < each; from += batch)
+    cut(items, count, starts);
+    for (size_t from = 0, dealt = 0; dealt < count; from += batch)
         for (size_t place = 0; place < PLACES; place++)
-            for (size_t i = from; i < from + batch && i < each; i++)
-                if (place * each + i < count)
-                    *out++ = items[place * each + i].row;
+            for (size_t i = starts[place] + from;
+                 i < starts[place] + from + batch && i < starts[place + 1]; i++)
+                out[dealt++] = items[i].row;
 }
 
 void row_order_arrange(struct import_row **rows, size_t count, size_t key_count, size_t batch)
