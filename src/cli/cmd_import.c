@@ -101,6 +101,10 @@ static int open_notes(struct ctx *c, struct import *im, const char *path, int fd
     const struct import_options *o = im->options;
     const char *etag = fd < 0 ? im->object.head.etag : NULL;
 
+    if (o->resume && strcmp(path, "-") == 0)
+        return fail(c, E_PARAMETER, "--resume is for files: give FILE its name instead of -");
+    if (o->acked && rejects_is_input(fd, o->acked))
+        return fail(c, E_PARAMETER, "--acked would write into the file that is read, %s", o->acked);
     if (etag && !etag[0])
         etag = arena_printf(&c->arena, "%llu", (unsigned long long)im->object.head.size).ptr;
     if (o->resume)

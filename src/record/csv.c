@@ -93,14 +93,18 @@ static enum scan scan_step(enum scan state, char ch, char delimiter)
     return ch == delimiter ? SCAN_START : SCAN_PLAIN;
 }
 
-/* The record did not end in what there is to read. */
+static enum csv_result csv_too_long(struct csv *c, bool quoted)
+{
+    snprintf(c->message, sizeof(c->message),
+             "the record that begins in line %llu has more than %d bytes%s",
+             (unsigned long long)c->line, CSV_RECORD_BYTES_MAX,
+             quoted ? " (is a closing quote missing?)" : "");
+    return CSV_FAILED;
+}
+
+/* The file ends before the record does. */
 static enum csv_result csv_end_early(struct csv *c, size_t size, bool quoted)
 {
-    if (!c->eof) {
-        snprintf(c->message, sizeof(c->message), "a record of more than %d bytes%s",
-                 CSV_RECORD_BYTES_MAX, quoted ? " (is a closing quote missing?)" : "");
-        return CSV_FAILED;
-    }
     if (!quoted)
         return size ? CSV_RECORD : CSV_END;
     snprintf(c->message, sizeof(c->message), "a quote is opened and never closed");
@@ -123,10 +127,12 @@ static enum csv_result csv_find_end(struct csv *c, size_t *size, uint64_t *lines
 
             *lines += ch == '\n';
             if (ch == '\n' && state != SCAN_QUOTED)
-                return CSV_RECORD;
+                return *size > CSV_RECORD_BYTES_MAX ? csv_too_long(c, false) : CSV_RECORD;
             state = scan_step(state, ch, c->delimiter);
         }
-        if (c->eof || *size > CSV_RECORD_BYTES_MAX)
+        if (*size > CSV_RECORD_BYTES_MAX)
+            return csv_too_long(c, state == SCAN_QUOTED);
+        if (c->eof)
             return csv_end_early(c, *size, state == SCAN_QUOTED);
         if (!csv_fill(c))
             return CSV_FAILED;
@@ -142,7 +148,7 @@ static bool csv_find_plain(const struct csv *c, size_t *size)
     if (!end || memchr(p, '"', (size_t)(end - p)))
         return false;
     *size = (size_t)(end - p) + 1;
-    return true;
+    return *size <= CSV_RECORD_BYTES_MAX;
 }
 
 /* Reads a quoted field that begins at *p, behind its opening quote. */

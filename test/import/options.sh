@@ -157,4 +157,33 @@ check "the import is interrupted" test $? = 130
 exec 9>&-
 check "it says why the table stays" grep -q 'the new table shared stays: there are rows in it' "$work/shared.err"
 check "the row is there" test "$("$widerow" count shared "${at[@]}")" = 1
+
+# What an import must not do to its own input, nor silently.
+printf 'id,n\n1,1\n2,2\n' >"$work/own.csv"
+check "--acked would write into the input" refuses "--acked would write into the file that is read" import "$work/own.csv" --table own --create --key id --acked "$work/own.csv" --quiet
+check "which is as it was" sh -c 'printf "id,n\n1,1\n2,2\n" | cmp - "$1"' - "$work/own.csv"
+check "--resume of a file as standard input" sh -c '! "$1" import - --table own --create --key id --resume --quiet --dir "$2" <"$3" 2>"$4" && grep -q "give FILE its name" "$4"' - "$widerow" "$work/data" "$work/own.csv" "$work/said"
+printf 'id,n\r1,1\r2,2\r' >"$work/cr.csv"
+check "lines that end with CR alone" refuses "end with CR alone; make it LF" import "$work/cr.csv" --table cr --create --key id --quiet
+check "no table of them" refuses "does not exist" describe cr
+python3 -c 'print("id,n\n1,1\n2," + "x" * 17000000 + "\n3,3")' >"$work/long.csv"
+check "a record without end is told by its line" refuses "record that begins in line 3 has more than" import "$work/long.csv" --table long --create --key id --quiet
+# A full disk is no fault of a line, and what was there before is there.
+python3 -c '
+print("id,n")
+for i in range(100000): print("%d,%032x" % (i, i * 0x9E3779B97F4A7C15F39CC0605CEDC834 % 2**128))' >"$work/many.csv"
+check "many rows" run import "$work/many.csv" --table many --create --key id:integer --quiet
+mkdir "$work/small"
+trap 'umount "$work/small" 2>/dev/null; stop_all; rm -rf "$work"' EXIT
+if mount -t tmpfs -o size=24m tmpfs "$work/small" 2>/dev/null; then
+    check "no room for all of them" fails "disk is full" "$widerow" import "$work/many.csv" --table many --create --key id:integer --max-errors 1000000 --quiet --dir "$work/small/data"
+    check "no line is at fault" sh -c '! grep -q "^line [0-9]" "$1"' - "$work/said"
+    umount "$work/small" && mount -t tmpfs -o size=1m tmpfs "$work/small"
+    check "a small export" run export rejects --output "$work/small/out.csv" --quiet
+    cp "$work/small/out.csv" "$work/out.before"
+    check "no room for a larger one" refuses "No space left" export many --output "$work/small/out.csv" --quiet
+    check "what was there is there" cmp "$work/small/out.csv" "$work/out.before"
+    check "and nothing else" sh -c '[ "$(ls "$1")" = out.csv ]' - "$work/small"
+    umount "$work/small"
+fi
 counts import-options

@@ -9,13 +9,13 @@ source test/s3/stores.sh
 widerow=$BUILD/widerow
 TIER=${TIER:-short}
 cuts_wanted=${CUTS:-$([ "$TIER" = nightly ] && echo 200 || echo 4)}
+mean_bytes=$([ "$TIER" = nightly ] && echo 12000000 || echo 6000000) # between two cuts
 unset "${!AWS_@}"
 export HOME=$work AWS_REGION=us-east-1
 
 run() { "$widerow" "$@" --dir "$work/data"; }
 refuses() { fails "$1" run "${@:2}"; }
 # round OBJECT FORMAT: out to the object and in again; the same rows
-digest() { "$widerow" digest "$1" --dir "$work/data" | grep -o '[0-9a-f]\{32,\}' | head -n 1; }
 round() {
     run export many --format "$2" --output "s3://test/$1" --quiet || return 1
     run drop again >/dev/null 2>&1
@@ -26,6 +26,7 @@ cut_rounds() { # FORMAT…, until the proxy has cut often enough
     local format n=0
     while [ "$(cat "$work/cuts")" -lt "$cuts_wanted" ]; do
         for format in "$@"; do
+            [ "$(cat "$work/cuts")" -lt "$cuts_wanted" ] || break
             n=$((n + 1))
             round "cut/$n.$format" "$format" || { echo "round $n, $format"; return 1; }
         done
@@ -43,8 +44,8 @@ for i in range(11000):
 check "rows of 10 MB" run import "$work/made.jsonl" --table many --create --key id:integer --quiet
 check "as they come out again" run export many --format jsonl --output "$work/many.jsonl" --quiet
 
-stores() { # NAME
-    for format in csv jsonl parquet; do
+stores() { # NAME FORMAT…
+    for format in "${@:2}"; do
         check "$1: $format" round "dir/many.$format" "$format"
     done
     check "$1: an object of one part" run export many --filter 'id < 10' --format jsonl --output s3://test/small.jsonl --quiet
@@ -60,7 +61,7 @@ stores() { # NAME
     check "$1: no table of these" refuses "does not exist" describe no
     # Behind the proxy.
     rm -f "$work/port"
-    python3 test/s3/proxy.py "$port" "$work/port" "$work/cuts" 12000000 7 >"$work/proxy.log" 2>&1 &
+    python3 test/s3/proxy.py "$port" "$work/port" "$work/cuts" "$mean_bytes" 7 >"$work/proxy.log" 2>&1 &
     others+=($!)
     check "$1: a proxy that cuts" eventually test -f "$work/port"
     local direct=$AWS_ENDPOINT_URL
@@ -70,12 +71,16 @@ stores() { # NAME
     export AWS_ENDPOINT_URL=$direct
 }
 
+# Waited for at the end: it is asked for some seconds.
+env AWS_ACCESS_KEY_ID=x AWS_SECRET_ACCESS_KEY=x "$widerow" import s3://test/small.jsonl --s3-endpoint http://127.0.0.1:1 --table small --key id --quiet \
+    --dir "$work/nobody" >"$work/nobody.said" 2>&1 &
+nobody=$!
 check "s3rver" packages
 check "s3rver starts" start_s3rver
-stores s3rver
+stores s3rver csv jsonl parquet
 
 check "Ceph with its gateway starts" start_radosgw
-stores radosgw
+stores radosgw jsonl parquet
 check "radosgw: a wrong secret" fails "does not take these credentials \(SignatureDoesNotMatch" \
     env AWS_SECRET_ACCESS_KEY=wrong "$widerow" export many --output s3://test/x.jsonl --format jsonl --quiet --dir "$work/data"
 check "radosgw: no half upload stays" no_halves
@@ -86,7 +91,9 @@ check "and no such one" fails "has no credentials of a profile 'none'" env AWS_S
     "$widerow" import s3://test/small.jsonl --s3-profile none --table small --key id --quiet --dir "$work/data"
 check "no credentials" fails "no credentials for s3: set AWS_ACCESS_KEY_ID" env -u AWS_ACCESS_KEY_ID -u AWS_SECRET_ACCESS_KEY \
     "$widerow" import s3://test/small.jsonl --table small --key id --quiet --dir "$work/data"
-check "a store that is not there" refuses "no answer from http://127.0.0.1:1: .*connect" import s3://test/small.jsonl --s3-endpoint http://127.0.0.1:1 --table small --key id --quiet
+wait $nobody
+nobody_code=$?
+check "a store that is not there" fails "no answer from http://127.0.0.1:1: .*connect" sh -c 'cat "$1" >&2; exit "$2"' - "$work/nobody.said" "$nobody_code"
 check "radosgw: a wrong secret for an import" fails "access key tester may not do this, or its secret is another one" \
     env AWS_SECRET_ACCESS_KEY=wrong "$widerow" import s3://test/small.jsonl --table small --key id --quiet --dir "$work/data"
 # What serves whole files alone: enough for one that is read at once.

@@ -269,6 +269,21 @@ enum csv_result import_source_next(struct import_source *s, struct csv_record *o
     return source_take(s, out);
 }
 
+/* Lines that end with CR alone would all be one. */
+static int check_line_ends(struct ctx *c, const char *name, const struct csv_record *header)
+{
+    for (size_t i = 0; i < header->count; i++) {
+        const struct csv_field *f = &header->fields[i];
+
+        if (f->text.len && !f->quoted && memchr(f->text.ptr, '\r', f->text.len))
+            return fail(c, E_PARAMETER,
+                        "the lines of %s end with CR alone; make it LF: tr '\\r' '\\n' <FILE | "
+                        "widerow … -",
+                        name);
+    }
+    return 0;
+}
+
 int import_source_header(struct ctx *c, struct import_source *s, const char *name, const char *keys,
                          const char *columns, struct csv_record *header)
 {
@@ -283,6 +298,7 @@ int import_source_header(struct ctx *c, struct import_source *s, const char *nam
     }
     switch (csv_next(&s->csv, header)) {
     case CSV_RECORD:
+        TRY(check_line_ends(c, name, header));
         s->field_count = header->count;
         input_set_patience(s->records.input, IDLE_MS); /* behind the header */
         return 0;

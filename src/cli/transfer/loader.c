@@ -186,6 +186,13 @@ static bool is_refusal(int code)
            code == WR_E_MEMORY || code == WR_E_CONDITION;
 }
 
+/* True for answers that are not about the row: what comes behind it would get the same. */
+static bool is_everywhere(int code)
+{
+    return code == WR_E_NO_SPACE || code == WR_E_NOT_EXIST || code == WR_E_AUTH ||
+           code == WR_E_PERMISSION || code == WR_E_CORRUPT;
+}
+
 /* Sorts the rows of an answer: acknowledged ones are counted, refused ones reported, and those that
  * are to be sent again moved to the front. Returns how many those are. */
 static size_t retry_failed(struct worker *w, struct import_row **rows, size_t n,
@@ -209,6 +216,8 @@ static size_t retry_failed(struct worker *w, struct import_row **rows, size_t n,
             *again_text = results[i].message;
             rows[i] = rows[again];
             rows[again++] = row;
+        } else if (is_everywhere(results[i].code)) {
+            loader_give_up(l, results[i].code, results[i].message);
         } else {
             reject_row(l, row, results[i].message);
         }

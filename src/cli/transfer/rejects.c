@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool same_file(int input_fd, const char *path)
+bool rejects_is_input(int input_fd, const char *path)
 {
     struct stat a, b;
 
@@ -21,7 +21,7 @@ int rejects_open(struct ctx *c, struct rejects *r, const char *path, int input_f
     *r = (struct rejects){.path = path, .fd = -1};
     if (!path)
         return 0;
-    if (same_file(input_fd, path))
+    if (rejects_is_input(input_fd, path))
         return fail(c, E_PARAMETER, "--rejects would write over the file that is read, %s", path);
     r->fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | (goes_on ? 0 : O_TRUNC), 0666);
     if (r->fd < 0)

@@ -14,6 +14,9 @@ struct rejects {
     int fd;
 };
 
+/* Is `path` the file that is open as input_fd? */
+bool rejects_is_input(int input_fd, const char *path);
+
 /* Makes the file, which may not be the input (open as input_fd), empty; or, if `goes_on`, leaves
  * what an earlier run has written. Neither happens before the first record if nothing is to be
  * written. */

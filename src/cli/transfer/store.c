@@ -1,6 +1,11 @@
 #include "cli/transfer/store.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define WINDOW_BYTES (4u << 20)
 
@@ -48,15 +53,57 @@ static int open_object(struct ctx *c, struct sink *s, const struct s3_words *wor
     return s->file ? 0 : fail(c, E_MEMORY, "%s", strerror(errno));
 }
 
+/* Beside what it replaces, with its mode. */
+static void open_new(struct ctx *c, struct sink *s)
+{
+    struct stat st;
+    bool is_there = stat(s->name, &st) == 0;
+    char target[PATH_MAX];
+    int fd;
+
+    if (is_there && (!S_ISREG(st.st_mode) || !realpath(s->name, target)))
+        return;
+    s->target = is_there ? arena_printf(&c->arena, "%s", target).ptr : s->name;
+    s->new = arena_printf(&c->arena, "%s.new", s->target).ptr;
+    fd = open(s->new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
+              is_there ? st.st_mode & 07777 : 0666);
+    s->file = fd < 0 ? NULL : fdopen(fd, "w");
+    if (s->file)
+        return;
+    if (fd >= 0)
+        close(fd);
+    s->new = NULL;
+}
+
+static int open_file(struct ctx *c, struct sink *s)
+{
+    open_new(c, s);
+    if (!s->file)
+        s->file = fopen(s->name, "we");
+    return s->file ? 0 : fail(c, E_PARAMETER, "cannot write %s: %s", s->name, strerror(errno));
+}
+
+/* What was written, if it is `whole`, takes its place. */
+static int end_file(struct ctx *c, struct sink *s, bool whole)
+{
+    int code = 0;
+
+    if (!whole)
+        (void)unlink(s->new);
+    else if (rename(s->new, s->target) != 0)
+        code = fail(c, E_NO_SPACE, "cannot name what is written %s: %s; it is in %s", s->name,
+                    strerror(errno), s->new);
+    s->new = NULL;
+    return code;
+}
+
 int sink_open(struct ctx *c, struct sink *s, const struct s3_words *words, const char *name)
 {
     *s = (struct sink){.name = name, .file = name ? NULL : stdout};
     ctx_init(&s->c, c->clock, NULL, NULL, 0);
     if (name && s3_is_url(name))
         return open_object(c, s, words);
-    if (name)
-        s->file = fopen(name, "we");
-    return s->file ? 0 : fail(c, E_PARAMETER, "cannot write %s: %s", name, strerror(errno));
+    return name ? open_file(c, s) : 0;
 }
 
 const char *sink_reason(const struct sink *s)
@@ -70,6 +117,11 @@ int sink_close(struct ctx *c, struct sink *s, bool whole)
 
     if (s->name && s->file && fclose(s->file) != 0 && whole && !s->c.code)
         code = fail(c, E_NO_SPACE, "cannot write %s: %s", s->name, strerror(errno));
+    if (s->new) {
+        int ended = end_file(c, s, whole && code == 0);
+
+        code = code ? code : ended;
+    }
     if (whole && s->c.code)
         code = ctx_fail_part(c, &s->c);
     if (s->upload) {

@@ -40,10 +40,15 @@ void store_close(struct store *s);
 
 /* ---- writing */
 
-/* Where an export goes: standard output, a file, or an object, which is there once it is whole. */
+/* Where an export goes: standard output, a file, or an object. The latter two are there once they
+ * are whole: a file is written beside what it replaces, unless that is a device or a pipe, or the
+ * folder takes no files. */
 struct sink {
     FILE *file;
     const char *name; /* of a file or an object; NULL: standard output */
+    /* The file, links followed, and its name until it is whole, in the arena of sink_open()'s c;
+     * NULL: it is written where it is. */
+    const char *target, *new;
     struct store store;
     struct s3_upload *upload; /* NULL: it is none */
     struct ctx c;             /* of the upload: what went wrong */
