@@ -294,6 +294,8 @@ measure_subject() { # PEER/WHAT
         past_cache_measure "$peer" "${what%@*}" "${what#*@}"
     else
         send CONT "$peer"
+        # Overwrites of the rows that are updated come right before, in one of the tables, and leave compactions.
+        [[ $what != *other ]] || settle "$peer"
         measure_peer "$peer" "$what"
         send STOP "$peer"
     fi >"$file" 2>"$work/slot.err" </dev/null

@@ -14,8 +14,12 @@
 #define FAILED_TIMES 2 /* one that failed rests so long, in times that it had taken */
 #ifdef WR_FAULTS
 #define MARKS_PAGE 64
+#define MARKS_READ 8
+#define MARKS_BYTES 1024
 #else
 #define MARKS_PAGE 1024
+#define MARKS_READ 128 /* rows at once; a page ends behind MARKS_BYTES of them */
+#define MARKS_BYTES ROW_WALK_PAGE_BYTES
 #endif
 
 /* One index's build; how far it has come. */
@@ -29,7 +33,7 @@ struct index_stage {
     uint8_t *last; /* key of the last one, or of the last mark that was visited; NULL: none */
     size_t last_len;
     uint64_t rows;
-    int64_t begun_ms, not_before_ms;
+    int64_t begun_ms, not_before_ms; /* the second 0: it has not failed */
 };
 
 struct index_stages {
@@ -99,7 +103,14 @@ void index_stages_end(struct index_stages *all)
             stage_free(&all->at[i]);
 }
 
-/* NULL: there are too many. */
+/* Has it failed, and is not begun anew? */
+static bool is_resting(const struct index_stage *s)
+{
+    return !s->bulk && s->not_before_ms;
+}
+
+/* NULL: there are too many. One that rests makes room: an index that cannot be built keeps nobody
+ * else's from it. */
 static struct index_stage *stage_of(struct index_stages *all, const struct index *index)
 {
     struct index_stage *s = NULL;
@@ -107,8 +118,12 @@ static struct index_stage *stage_of(struct index_stages *all, const struct index
     for (size_t i = 0; i < STAGES_MAX; i++)
         if (all->at[i].index == index->id)
             s = &all->at[i];
-        else if (!all->at[i].index && !s)
+    for (size_t i = 0; i < STAGES_MAX && !s; i++)
+        if (!all->at[i].index)
             s = &all->at[i];
+    for (size_t i = 0; i < STAGES_MAX && !s; i++)
+        if (is_resting(&all->at[i]))
+            stage_free(s = &all->at[i]);
     if (s && !s->index)
         s->index = index->id;
     if (s)
@@ -280,8 +295,10 @@ int index_stage_slice(struct index_stages *all, struct ctx *c, struct table *t,
         s->not_before_ms = now_ms + (now_ms - s->begun_ms) * FAILED_TIMES;
         stage_reset(s);
     }
-    if (*ended)
+    if (*ended) {
         stage_reset(s);
+        s->not_before_ms = 0;
+    }
     return code;
 }
 
@@ -379,21 +396,40 @@ static void find_rows(struct mark_walk *w, struct arena *a)
     }
 }
 
-/* As they are at the moment. */
-static int read_rows(struct mark_walk *w, struct ctx *c)
+static int read_some(const struct mark_walk *w, struct ctx *c, struct kv *rows, size_t count,
+                     size_t *size)
 {
-    struct get *gets = ARENA_ARRAY(&c->arena, struct get, w->rows.count);
+    struct get gets[MARKS_READ];
 
-    for (size_t i = 0; i < w->rows.count; i++)
+    for (size_t i = 0; i < count; i++)
         gets[i] = (struct get){.partition = w->visitor.table->schema.location.id,
-                               .key = w->rows.items[i].key,
+                               .key = rows[i].key,
                                .view = VIEW_LATEST};
-    wait_get_many(c, w->visitor.db->engine, gets, w->rows.count);
-    for (size_t i = 0; i < w->rows.count; i++) {
+    wait_get_many(c, w->visitor.db->engine, gets, count);
+    for (size_t i = 0; i < count; i++) {
         TRY(gets[i].code);
         if (gets[i].found)
-            w->rows.items[i].value = gets[i].value;
+            rows[i].value = gets[i].value;
+        *size += rows[i].value.len;
     }
+    return E_OK;
+}
+
+/* As they are at the moment. Rows that are large are left for the next page, with their marks. */
+static int read_rows(struct mark_walk *w, struct ctx *c)
+{
+    const struct marked_row *last;
+    size_t size = 0, at = 0;
+
+    while (at < w->rows.count && size < MARKS_BYTES) {
+        size_t n = w->rows.count - at < MARKS_READ ? w->rows.count - at : MARKS_READ;
+
+        TRY(read_some(w, c, w->rows.items + at, n, &size));
+        at += n;
+    }
+    last = &w->marked[at - 1];
+    w->rows.count = at;
+    w->marks.count = (size_t)(last->records - w->marks.items) + last->count;
     return E_OK;
 }
 

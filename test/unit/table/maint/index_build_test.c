@@ -76,20 +76,25 @@ static int change(int row, enum wr_change_type type, int64_t a, int64_t b, size_
     return run(&req);
 }
 
-static void begin(const char *engine)
+static void create_table(bytes name)
 {
     struct wr_request req = {.op = WR_OP_CREATE_TABLE};
 
-    folder_make(dir);
-    open_it(engine);
     req.create_table = (struct wr_create_table){
-        .table = TABLE,
+        .table = name,
         .key = keys,
         .key_count = 2,
         .defined = defined,
         .defined_count = 2,
         .options = {.given = WR_HAS_TTL | WR_HAS_MAX_VERSIONS, .ttl_s = -1, .max_versions = 1}};
     assert_int_equal(run(&req), 0);
+}
+
+static void begin(const char *engine)
+{
+    folder_make(dir);
+    open_it(engine);
+    create_table(TABLE);
     for (int i = 0; i < ROWS; i++) /* some have no entry, some are wide */
         assert_int_equal(change(i, WR_PUT, i % 50, i, i % 11 == 0 ? 4 : i % 5 ? 2 : 1), 0);
 }
@@ -383,6 +388,46 @@ static void ends_when_it_is_dropped(void **state)
     ends_when_dropped("rocks");
 }
 
+/* A table with a row that cannot be read, and with an index that so is never complete. */
+static void spoilt_table(bytes name, bytes index)
+{
+    struct wr_index_meta meta = metas[0];
+    struct wr_request req = {.op = WR_OP_CREATE_INDEX};
+    struct write_batch batch = {.edit_count = 1};
+    struct table *t;
+    struct edit edit = {.type = EDIT_PUT, .value = BYTES_LIT("\xff")};
+    struct buf key;
+    struct ctx c;
+
+    create_table(name);
+    ctx_init(&c, &db->clock, &db->log, NULL, 0);
+    assert_int_equal(catalog_find(&c, db->catalog, INSTANCE, name, &t), 0);
+    buf_init(&key, &c.arena, 64);
+    layout_put_key(&key, &t->schema.location, KIND_RECORD, BYTES_LIT("spoilt"));
+    edit.key = buf_bytes(&key);
+    batch.edits = &edit;
+    batch.partition = t->schema.location.id;
+    assert_int_equal(wait_apply(&c, db->engine, &batch), 0);
+    table_release(t);
+    ctx_release(&c);
+    meta.name = index;
+    req.create_index = (struct wr_create_index){name, meta, .include_base_data = true};
+    assert_int_equal(run(&req), 0);
+}
+
+static void what_cannot_be_built_is_in_nobodys_way(void **state)
+{
+    (void)state;
+    begin("rocks");
+    spoilt_table(BYTES_LIT("bad0"), BYTES_LIT("ix_bad0"));
+    spoilt_table(BYTES_LIT("bad1"), BYTES_LIT("ix_bad1"));
+    usleep(300000);
+    create_index(0);
+    create_index(1);
+    assert_true(check() > 0);
+    end();
+}
+
 static int64_t standing_wall_us(struct clock *self)
 {
     return self->set_us;
@@ -455,6 +500,7 @@ int main(void)
         cmocka_unit_test(too_large_to_sort),
 #endif
         cmocka_unit_test(ends_when_it_is_dropped),
+        cmocka_unit_test(what_cannot_be_built_is_in_nobodys_way),
         cmocka_unit_test(the_same_row_again_is_a_later_write),
         cmocka_unit_test(goes_on_while_the_table_is_rekeyed),
     };
