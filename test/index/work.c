@@ -30,11 +30,11 @@ static const struct wr_bytes of_a[] = {{"a", 1}}, of_b[] = {{"b", 1}}, of_q[] = 
                              of_pa[] = {{"p", 1}, {"a", 1}}, of_bc[] = {{"b", 1}, {"c", 1}};
 /* The first comes with the table and stays. */
 static const struct wr_index_meta indexes[LIFE_INDEXES] = {
-    {{"by_a", 4}, of_a, 1, of_bc, 2, 0, 0, 0, false},
-    {{"by_b", 4}, of_bq, 2, NULL, 0, 0, 0, 0, false},
-    {{"by_q", 4}, of_q, 1, of_a, 1, 0, 0, 0, false},
-    {{"by_ca", 5}, of_ca, 2, of_b, 1, 0, 0, 0, false},
-    {{"by_pa", 5}, of_pa, 2, of_b, 1, 1, 1, 0, false}};
+    {{"by_a", 4}, of_a, 1, of_bc, 2, .type = 0},
+    {{"by_b", 4}, of_bq, 2, NULL, 0, .type = 0},
+    {{"by_q", 4}, of_q, 1, of_a, 1, .type = 0},
+    {{"by_ca", 5}, of_ca, 2, of_b, 1, .type = 0},
+    {{"by_pa", 5}, of_pa, 2, of_b, 1, .type = 1, .update_mode = 1}};
 
 const struct wr_index_meta *life_index(size_t at)
 {

@@ -31,10 +31,10 @@ static const bytes by_a[] = {BYTES_LIT("a")},
                    by_pk[] = {BYTES_LIT("pk")}, by_c[] = {BYTES_LIT("c")};
 static const bytes covers_c_b[] = {BYTES_LIT("c"), BYTES_LIT("b")}, covers_d[] = {BYTES_LIT("d")};
 static const struct wr_index_meta metas[] = {
-    {BYTES_LIT("ix_a"), by_a, 1, covers_c_b, 2, 0, 0, 0, false},
-    {BYTES_LIT("ix_b_pk_a"), by_b_pk_a, 3, covers_d, 1, 0, 0, 0, false},
-    {BYTES_LIT("ix_pk"), by_pk, 1, NULL, 0, 0, 0, 0, false},
-    {BYTES_LIT("ix_c"), by_c, 1, by_a, 1, 0, 0, 0, false}};
+    {BYTES_LIT("ix_a"), by_a, 1, covers_c_b, 2, .type = 0},
+    {BYTES_LIT("ix_b_pk_a"), by_b_pk_a, 3, covers_d, 1, .type = 0},
+    {BYTES_LIT("ix_pk"), by_pk, 1, NULL, 0, .type = 0},
+    {BYTES_LIT("ix_c"), by_c, 1, by_a, 1, .type = 0}};
 static const char *const layouts[] = {"plain", "hash:4", "plain", "random:3"};
 
 static bool by_outbox; /* as on a pool */

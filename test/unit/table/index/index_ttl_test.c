@@ -25,10 +25,10 @@ static const struct wr_defined_column defined[] = {{BYTES_LIT("a"), WR_BIGINT},
 static const bytes of_pk[] = {BYTES_LIT("pk")}, of_a[] = {BYTES_LIT("a")},
                    of_ab[] = {BYTES_LIT("a"), BYTES_LIT("b")}, b_alone[] = {BYTES_LIT("b")};
 static const struct wr_index_meta indexes[] = {
-    {BYTES_LIT("by_pk"), of_pk, 1, NULL, 0, 0, 0, 0, false},
-    {BYTES_LIT("by_pk_b"), of_pk, 1, b_alone, 1, 0, 0, 0, false},
-    {BYTES_LIT("by_a"), of_a, 1, b_alone, 1, 0, 0, 0, false},
-    {BYTES_LIT("by_ab"), of_ab, 2, NULL, 0, 0, 0, 0, false}};
+    {BYTES_LIT("by_pk"), of_pk, 1, NULL, 0, .type = 0},
+    {BYTES_LIT("by_pk_b"), of_pk, 1, b_alone, 1, .type = 0},
+    {BYTES_LIT("by_a"), of_a, 1, b_alone, 1, .type = 0},
+    {BYTES_LIT("by_ab"), of_ab, 2, NULL, 0, .type = 0}};
 
 static void later(int minutes)
 {

@@ -26,9 +26,8 @@ static const struct wr_defined_column defined[] = {{BYTES_LIT("a"), WR_BIGINT},
                                                    {BYTES_LIT("b"), WR_BIGINT}};
 static const bytes by_a[] = {BYTES_LIT("a")}, by_pk[] = {BYTES_LIT("pk")},
                    by_b[] = {BYTES_LIT("b")};
-static const struct wr_index_meta metas[] = {
-    {BYTES_LIT("ix_a"), by_a, 1, by_b, 1, 0, 0, 0, false},
-    {BYTES_LIT("ix_pk"), by_pk, 1, by_a, 1, 0, 0, 0, false}};
+static const struct wr_index_meta metas[] = {{BYTES_LIT("ix_a"), by_a, 1, by_b, 1, .type = 0},
+                                             {BYTES_LIT("ix_pk"), by_pk, 1, by_a, 1, .type = 0}};
 
 static struct wr_db *db;
 static char dir[FOLDER_BYTES];

@@ -35,9 +35,8 @@ static const struct wr_defined_column defined[] = {{BYTES_LIT("a"), WR_BIGINT},
                                                    {BYTES_LIT("b"), WR_BIGINT}};
 static const bytes by_a[] = {BYTES_LIT("a")}, by_p_b[] = {BYTES_LIT("p"), BYTES_LIT("b")},
                    covers_b[] = {BYTES_LIT("b")};
-static const struct wr_index_meta metas[] = {
-    {BYTES_LIT("ix_a"), by_a, 1, covers_b, 1, 0, 0, 0, false},
-    {BYTES_LIT("ix_p_b"), by_p_b, 2, NULL, 0, 0, 0, 0, false}};
+static const struct wr_index_meta metas[] = {{BYTES_LIT("ix_a"), by_a, 1, covers_b, 1, .type = 0},
+                                             {BYTES_LIT("ix_p_b"), by_p_b, 2, NULL, 0, .type = 0}};
 
 static void observe(struct wr_db *db, struct table *t)
 {
@@ -358,7 +357,7 @@ static void dropped_index_goes(void **state)
 /* ---- an index of later writes ---- */
 
 static const bytes by_b[] = {BYTES_LIT("b")};
-static const struct wr_index_meta later = {BYTES_LIT("ix_b"), by_b, 1, NULL, 0, 0, 0, 0, false};
+static const struct wr_index_meta later = {BYTES_LIT("ix_b"), by_b, 1, NULL, 0, .type = 0};
 
 struct creation {
     pthread_t thread;
