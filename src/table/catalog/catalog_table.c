@@ -14,6 +14,8 @@ static void open_samplers(struct table *t)
 
     t->sampler =
         sampler_open(to, s->base.table.len ? s->location.id : 0, s->location.layout.buckets);
+    if (!to)
+        return;
     if (s->index_count)
         t->index_samplers = ARENA_ARRAY(&t->ctx.arena, struct sampler_table *, s->index_count);
     for (size_t i = 0; i < s->index_count; i++) {

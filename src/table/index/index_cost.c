@@ -58,7 +58,7 @@ static int32_t count_entry(const struct modify *m, size_t at, const struct index
                            size_t size)
 {
     const struct location *p = &m->table->schema.indexes[at].location;
-    struct sampler_table *to = m->table->index_samplers[at];
+    struct sampler_table *to = m->table->index_samplers ? m->table->index_samplers[at] : NULL;
     uint32_t weight = sampler_weight(to);
     int32_t units = meter_units(size);
     struct heat_figures f = {{0, 1, (uint64_t)units, 0, size}};

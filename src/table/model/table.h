@@ -31,7 +31,7 @@ struct table {
      * entries wrong. Set before that version is published, and looked at under a row's lock. */
     atomic_bool is_overtaken;
     struct sampler_table *sampler; /* shared while rows stay at their place; NULL: no heat maps */
-    struct sampler_table **index_samplers; /* of each index's own table, or NULL */
+    struct sampler_table **index_samplers; /* of each index's own table; NULL: no heat maps */
     struct table *next;                    /* in its hash bucket */
     /* The sweeper's own: where its walk for rows past their time goes on. */
     size_t swept_bucket;
