@@ -21,7 +21,8 @@ struct rendered {
     bool conditions;        /* there is a WHERE in it */
     struct column *columns; /* of the result; of type WR_NULL: as the values are */
     size_t column_count;
-    bool has_rest;      /* undeclared columns are dealt out (undeclared.h) */
+    bool has_rest; /* undeclared columns are dealt out (undeclared.h) */
+    size_t window_count;
     size_t table_count; /* of uses that have a table of their own */
     int depth;          /* while it is written: of SELECTs within each other */
 };

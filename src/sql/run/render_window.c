@@ -2,6 +2,10 @@
  * what they are without words are the same. */
 #include "sql/run/render_own.h"
 
+/* SQLite makes a sub-query of each, and its time to prepare them grows with their cube; nothing
+ * interrupts that. */
+#define WINDOWS_MAX 64
+
 static bool is_time(enum wr_type type)
 {
     return type == WR_DATE || type == WR_TIME || type == WR_TIMESTAMP;
@@ -80,6 +84,8 @@ int render_over(struct render *w, const struct scope *s, const struct window *o)
 {
     if (run_is_tablestore(w->r))
         return run_fail(w->r, FAULT_UNSUPPORTED, "SQLQuery has no window functions");
+    if (++w->made->window_count > WINDOWS_MAX)
+        return run_fail(w->r, FAULT_UNSUPPORTED, "A statement has at most 64 window functions");
     render_put(w, " over ");
     if (!o->bare)
         return put_window(w, s, o);

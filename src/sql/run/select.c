@@ -40,11 +40,11 @@ bool session_memory_short(void)
 
 static int sqlite_fail(struct run *r, sqlite3 *sqlite)
 {
-    if (sqlite && sqlite3_errcode(sqlite) == SQLITE_NOMEM)
+    if (!sqlite || sqlite3_errcode(sqlite) == SQLITE_NOMEM)
         return run_fail(r, FAULT_MEMORY);
-    if (sqlite && strstr(sqlite3_errmsg(sqlite), "JSON"))
+    if (strstr(sqlite3_errmsg(sqlite), "JSON"))
         return run_fail(r, FAULT_JSON, sqlite3_errmsg(sqlite));
-    return run_fail(r, FAULT_SQLITE, sqlite ? sqlite3_errmsg(sqlite) : "out of memory");
+    return run_fail(r, FAULT_SQLITE, sqlite3_errmsg(sqlite));
 }
 
 /* SQLite asks now and then: not 0 ends the statement. */

@@ -87,10 +87,30 @@ static void test_windows(void **state)
         expect(b, cases[i][0], cases[i][1]);
 }
 
+/* SQLite needs minutes to prepare hundreds, and nothing ends that. */
+static void test_many(void **state)
+{
+    struct bed *b = *state;
+    struct arena a;
+    struct buf sql;
+
+    arena_init(&a, NULL, 0);
+    buf_init(&sql, &a, 4096);
+    expect(b, "create table t (k bigint, primary key (k))", "0");
+    buf_put_bytes(&sql, BYTES_LIT("select rank() over ()"));
+    for (int i = 1; i < 65; i++)
+        buf_put_bytes(&sql, BYTES_LIT(", rank() over ()"));
+    buf_put_bytes(&sql, BYTES_LIT(" from t where k = 1"));
+    buf_put_u8(&sql, 0);
+    expect(b, (const char *)sql.data, "!9001 A statement has at most 64 window functions");
+    arena_release(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_windows, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_many, set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
