@@ -47,6 +47,7 @@ struct live {
     uint64_t memory;
     int queries, rate, seconds;
     int64_t tenths[TENTHS];
+    bool idle; /* nothing is updated */
     atomic_bool stop;
     atomic_llong updates;
     bool wrong;
@@ -414,7 +415,7 @@ static void *ask_meanwhile(void *arg)
         times[count++] = now_s() - began;
         usleep(20000);
     }
-    say_times("searches, all kinds", times, count);
+    say_times(l->idle ? "searches, no updates" : "searches, all kinds", times, count);
     free(times);
     return NULL;
 }
@@ -453,6 +454,20 @@ static double probe(struct live *l, struct rng *rng, int64_t n)
     }
     l->tenths[tenth_of(l->rows + n)]++;
     return now_s() - began;
+}
+
+/* The searches that go on beside updates later, by themselves. */
+static void ask_idle(struct live *l)
+{
+    pthread_t asker;
+
+    l->idle = true;
+    pthread_create(&asker, NULL, ask_meanwhile, l);
+    sleep((unsigned)l->seconds);
+    atomic_store(&l->stop, true);
+    pthread_join(asker, NULL);
+    atomic_store(&l->stop, false);
+    l->idle = false;
 }
 
 static void follow(struct live *l)
@@ -532,8 +547,10 @@ int main(int argc, char **argv)
     load(&l);
     build(&l);
     query(&l, true);
-    if (l.seconds)
+    if (l.seconds) {
+        ask_idle(&l);
         follow(&l);
+    }
     reopen(&l);
     query(&l, true);
     wr_close(l.db);
