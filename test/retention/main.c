@@ -8,7 +8,11 @@
  * the oldest that is kept and the last; and the processor time for the oldest and the newest is
  * compared. The database's own tasks are stopped meanwhile, so that nothing else counts.
  *
- *   retention --work DIR [--rate RECORDS] [--keep HOURS] [--hours HOURS] */
+ * What retention costs goes by the bytes of an hour and of a table file: fewer records with larger
+ * values make the files of many small ones in less time.
+ *
+ *   retention --work DIR [--rate RECORDS] [--keep HOURS] [--hours HOURS] [--value BYTES] */
+#include "base/rng.h"
 #include "base/scheduler.h"
 #include "table/catalog/catalog.h"
 #include "table/core/db.h"
@@ -25,16 +29,17 @@
 #define HOUR_S 3600
 #define BATCH 200 /* changes of one request */
 #define ROWS 5000 /* that are changed in turn */
-#define VALUE_BYTES 100
+#define VALUE_BYTES_MAX 65536
 #define READ_RECORDS 100000 /* of one measurement */
-#define READ_TURNS 5
+#define READ_TURNS 15
 #define SETTLE_US 100000 /* as long as nothing is computed for so long, it has settled */
 #define SETTLE_TURNS 600
 #define SHARE_MAX 2.0 /* percent of a processor */
 
 static struct wr_db *db;
 static int passed, failed;
-static int64_t rate = 1000, keep_h = 4, hours = 8, written;
+static uint8_t pool[1 << 20]; /* values are parts of it that nothing compresses */
+static int64_t rate = 1000, keep_h = 4, hours = 8, value_bytes = 100, written;
 
 static void check(const char *what, bool ok)
 {
@@ -113,6 +118,15 @@ static struct wr_reply *run(struct wr_request *req)
     return reply;
 }
 
+static void pool_fill(void)
+{
+    struct rng r;
+
+    rng_init(&r, 1);
+    for (size_t i = 0; i < sizeof(pool); i++)
+        pool[i] = (uint8_t)rng_next(&r);
+}
+
 static void create(void)
 {
     static const struct wr_key_schema key[] = {{.name = BYTES_LIT("k"), .type = WR_BIGINT}};
@@ -137,7 +151,6 @@ static void write_batch(void)
     struct wr_row_change changes[BATCH];
     struct wr_key_column keys[BATCH];
     struct wr_cell cells[BATCH][2];
-    static const char value[VALUE_BYTES];
     struct wr_table_write t = {BYTES_LIT("t"), changes, BATCH};
     struct wr_request req = {.op = WR_OP_BATCH_WRITE_ROW,
                              .batch_write_row = {.tables = &t, .table_count = 1}};
@@ -148,10 +161,12 @@ static void write_batch(void)
         cells[i][0] = (struct wr_cell){.name = BYTES_LIT("n"),
                                        .timestamp_ms = WR_TIMESTAMP_NONE,
                                        .value = {.type = WR_BIGINT, .integer = written}};
-        cells[i][1] =
-            (struct wr_cell){.name = BYTES_LIT("v"),
-                             .timestamp_ms = WR_TIMESTAMP_NONE,
-                             .value = {.type = WR_VARBINARY, .bytes = {value, sizeof(value)}}};
+        cells[i][1] = (struct wr_cell){
+            .name = BYTES_LIT("v"),
+            .timestamp_ms = WR_TIMESTAMP_NONE,
+            .value = {.type = WR_VARBINARY,
+                      .bytes = {pool + (uint64_t)written * 7919 % (sizeof(pool) - VALUE_BYTES_MAX),
+                                (size_t)value_bytes}}};
         changes[i] = (struct wr_row_change){.type = WR_PUT, .row = {{&keys[i], 1}, cells[i], 2}};
     }
     wr_reply_free(run(&req));
@@ -240,23 +255,31 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* The oldest and younger ones, both from files, and the newest, which are in memory still: reading
+ * these takes less whatever is kept, for no block is looked up and no key put together. */
 static void compare_reads(void)
 {
-    double old[READ_TURNS], new[READ_TURNS], ratio[READ_TURNS];
-    int64_t late_us = clock_wall_us(&db->clock) - READ_RECORDS * 1000000ll / rate;
+    enum { OLD, YOUNG, NEW, AGES };
+    double cost[AGES][READ_TURNS], to_young[READ_TURNS], to_new[READ_TURNS];
+    int64_t now_us = clock_wall_us(&db->clock);
+    int64_t times_us[AGES] = {[YOUNG] = now_us - keep_h * HOUR_S * 1000000ll / 4,
+                              [NEW] = now_us - READ_RECORDS * 1000000ll / rate};
 
     settle();
     for (int i = 0; i < READ_TURNS; i++) {
-        old[i] = read_cost(0);
-        new[i] = read_cost(late_us);
-        ratio[i] = old[i] / new[i];
+        for (int age = OLD; age < AGES; age++)
+            cost[age][i] = read_cost(times_us[age]);
+        to_young[i] = cost[OLD][i] / cost[YOUNG][i];
+        to_new[i] = cost[OLD][i] / cost[NEW][i];
     }
-    qsort(old, READ_TURNS, sizeof(old[0]), by_value);
-    qsort(new, READ_TURNS, sizeof(new[0]), by_value);
-    qsort(ratio, READ_TURNS, sizeof(ratio[0]), by_value);
-    printf("reading: the oldest %.0f ns of user time a record, the newest %.0f ns: %.2fx (medians "
-           "of %d turns)\n",
-           old[READ_TURNS / 2], new[READ_TURNS / 2], ratio[READ_TURNS / 2], READ_TURNS);
+    for (int age = OLD; age < AGES; age++)
+        qsort(cost[age], READ_TURNS, sizeof(cost[age][0]), by_value);
+    qsort(to_young, READ_TURNS, sizeof(to_young[0]), by_value);
+    qsort(to_new, READ_TURNS, sizeof(to_new[0]), by_value);
+    printf("reading: the oldest %.0f ns of user time a record, younger ones %.0f ns: %.2fx; the "
+           "newest %.0f ns: %.2fx (medians of %d turns)\n",
+           cost[OLD][READ_TURNS / 2], cost[YOUNG][READ_TURNS / 2], to_young[READ_TURNS / 2],
+           cost[NEW][READ_TURNS / 2], to_new[READ_TURNS / 2], READ_TURNS);
 }
 
 /* ---- hours ---- */
@@ -388,6 +411,12 @@ int main(int argc, char **argv)
             keep_h = number_of(argv[i + 1]);
         else if (!strcmp(argv[i], "--hours"))
             hours = number_of(argv[i + 1]);
+        else if (!strcmp(argv[i], "--value"))
+            value_bytes = number_of(argv[i + 1]);
+    }
+    if (value_bytes > VALUE_BYTES_MAX) {
+        fprintf(stderr, "retention: --value is at most %d\n", VALUE_BYTES_MAX);
+        return 2;
     }
     if (!o.dir || wr_open(&o, &db, message, sizeof(message))) {
         fprintf(stderr, "retention: %s\n", o.dir ? message : "--work DIR");
@@ -395,6 +424,7 @@ int main(int argc, char **argv)
     }
     scheduler_stop(db->background);
     db->clock = (struct clock){.wall_us = turned_wall_us, .mono_us = turned_mono_us};
+    pool_fill();
     create();
     live();
     check_kept();
