@@ -233,6 +233,7 @@ struct write_batch {
     const struct lease *lease;
     uint64_t lease_lost;
     bool frees;                  /* puts a few bytes, in order to remove more soon */
+    bool grows;                  /* no removing needs it, though it is the system partition's */
     const struct rising *rising; /* on an engine with a bus; NULL: none */
 };
 
@@ -244,7 +245,7 @@ static inline bool write_batch_grows(const struct write_batch *b)
 
     for (size_t i = 0; i < b->edit_count; i++)
         puts |= b->edits[i].type != EDIT_DELETE;
-    return puts && !b->frees && b->partition != PARTITION_SYSTEM;
+    return puts && !b->frees && (b->grows || b->partition != PARTITION_SYSTEM);
 }
 
 /* What a process knows by notifications, it knows for a time only: see ENGINE_LEASE_MS. The owner

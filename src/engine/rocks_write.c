@@ -7,20 +7,20 @@
 
 #define EDIT_BYTES 8 /* in the log, about, beside its key and value */
 
-/* True: there is room for the write. What the database keeps for itself finds it always: it is
- * small, and others rest on it. A lease of the clock that was refused would let times past it into
- * batches that come a moment later, when there is room. */
+/* Is there room for the write? What the database keeps for itself finds it always, unless it grows:
+ * it is small, and others rest on it. A lease of the clock that was refused would let times past it
+ * into batches that come a moment later, when there is room. */
 static int admit(struct rocks *r, const struct write *w)
 {
     uint64_t unsynced;
 
+    if (w->grows && rocks_space_short(r))
+        return E_NO_SPACE;
     if (w->is_system)
         return E_OK;
     unsynced = committer_unsynced_bytes(r->committer) + rocks_write_buffer_bytes(r);
     /* One batch alone may be larger than the cap. */
-    if (unsynced && unsynced + w->size > r->unsynced_bytes_max)
-        return E_BUSY;
-    return w->grows && rocks_space_short(r) ? E_NO_SPACE : E_OK;
+    return unsynced && unsynced + w->size > r->unsynced_bytes_max ? E_BUSY : E_OK;
 }
 
 /* `numbered`: edits of it are to be numbered; else NULL. */

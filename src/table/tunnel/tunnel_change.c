@@ -196,7 +196,8 @@ static void change_store(struct tunnel_change *x, bytes state)
                                 .guard_count = 1,
                                 .edits = &x->edit,
                                 .edit_count = 1,
-                                .depends_on = x->get.depends_on};
+                                .depends_on = x->get.depends_on,
+                                .grows = !x->leaves}; /* it comes again and again */
 
     x->guard = (struct guard){.key = x->ref.state_key, .value = x->get.value};
     x->edit = (struct edit){EDIT_PUT, x->ref.state_key, state};

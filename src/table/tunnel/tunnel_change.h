@@ -67,7 +67,8 @@ struct tunnel_change {
     /* The owner's. */
     struct call *call;
     struct tunnel_ref ref;
-    bool reads; /* it changes nothing */
+    bool reads;  /* it changes nothing */
+    bool leaves; /* it is taken on a nearly full disk */
     /* Not 0: it has failed. It may be called again, with what was stored meanwhile; then what it
      * put into the reply is of no account. */
     int (*decide)(struct tunnel_change *x, struct tunnel_state *t);

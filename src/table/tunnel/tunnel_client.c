@@ -112,7 +112,11 @@ static int decide_shutdown(struct tunnel_change *x, struct tunnel_state *t)
 
 int shutdown_tunnel_start(struct call *call)
 {
-    return begin(call, call->req->shutdown_tunnel.tunnel, decide_shutdown, false);
+    struct tunnel_change *x = ARENA_NEW(&call->c.arena, struct tunnel_change);
+
+    TRY(tunnel_change_init(x, call, call->req->shutdown_tunnel.tunnel, decide_shutdown));
+    x->leaves = true;
+    return tunnel_change_begin(x);
 }
 
 /* ---- checkpoints ---- */

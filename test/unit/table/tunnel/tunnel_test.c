@@ -6,12 +6,14 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <unistd.h>
 #include <cmocka.h>
 #undef fail /* the name is ctx.h's in this house */
 
 #include "../../later.h"
 #include "../database.h"
 
+#include "base/fault.h"
 #include "table/core/catalog_key.h"
 #include "table/stream/stream_name.h"
 #include "table/sync/wait.h"
@@ -21,6 +23,7 @@
 #define THREADS 4
 #define ROUNDS 100
 #define HOUR_MS 3600000
+#define SPACE_LOOK_US 250000 /* between two looks at how much is left of the disk, and more */
 
 static const char *engine_name;
 static char dir[FOLDER_BYTES];
@@ -476,6 +479,61 @@ static void test_timeout(void **state)
     database_remove(db, dir);
 }
 
+/* ---- a full disk ---- */
+
+#ifdef WR_FAULTS
+static int shut_down(bytes tunnel, const char *client)
+{
+    struct wr_request req = {.op = WR_OP_SHUTDOWN_TUNNEL};
+
+    req.shutdown_tunnel =
+        (struct wr_shutdown_tunnel){.table = TABLE, .tunnel = tunnel, .client = bytes_str(client)};
+    return database_run(db, &req);
+}
+
+/* Workers go on asking while the disk is nearly full: what they say is not kept, for it would take
+ * what is left; they read and leave as ever. All goes on when there is space. */
+static void test_full(void **state)
+{
+    char client[64], leaves[64], other[64];
+    bytes tunnel, channel, token, next;
+    struct asked made;
+    int64_t last = 0;
+    size_t channels;
+    struct arena a;
+
+    (void)state;
+    if (strcmp(engine_name, "mem") == 0)
+        return;
+    arena_init(&a, NULL, 0);
+    begin();
+    tunnel = create(&made, WR_TUNNEL_STREAM);
+    first_token(tunnel, &a, &channel, &token);
+    assert_int_equal(connect_client(tunnel, leaves, sizeof(leaves)), 0);
+    put_row(1);
+    assert_true(fault_arm("rocks_disk_full:error:1+"));
+    usleep(SPACE_LOOK_US);
+    assert_int_equal(connect_client(tunnel, other, sizeof(other)), E_NO_SPACE);
+    assert_int_equal(checkpoint(tunnel, channel, token, 1), E_NO_SPACE);
+    assert_int_equal(beat(tunnel, leaves, &channels), E_NO_SPACE);
+    next = token;
+    assert_false(read_page(tunnel, channel, &a, &next, &last));
+    assert_int_equal(last, 1);
+    assert_int_equal(shut_down(tunnel, leaves), 0);
+    fault_arm(NULL);
+    usleep(SPACE_LOOK_US);
+    assert_int_equal(connect_client(tunnel, client, sizeof(client)), 0);
+    assert_int_equal(beat(tunnel, client, &channels), 0);
+    assert_int_equal(channels, 1);
+    assert_int_equal(beat(tunnel, leaves, &channels), E_TUNNEL_GONE);
+    assert_int_equal(shut_down(tunnel, client), 0);
+    assert_int_equal(checkpoint(tunnel, channel, next, 1), 0);
+    arena_release(&a);
+    wr_reply_free(made.reply);
+    database_remove(db, dir);
+}
+#endif
+
 /* ---- the end ---- */
 
 static size_t stored_states(void)
@@ -569,6 +627,9 @@ int main(void)
         cmocka_unit_test(test_closed_for_long),
         cmocka_unit_test(test_lies),
         cmocka_unit_test(test_timeout),
+#ifdef WR_FAULTS
+        cmocka_unit_test(test_full),
+#endif
         cmocka_unit_test(test_many),
         cmocka_unit_test(test_goes_with_its_table),
     };
