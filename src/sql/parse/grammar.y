@@ -274,6 +274,7 @@ expr(A) ::= ID(N) LEFT_PAREN STAR(T) RIGHT_PAREN over(O). {
 }
 expr(A) ::= LEFT(N) LEFT_PAREN expr_list(L) RIGHT_PAREN. { A = build_call(p, &N, L, false); }
 expr(A) ::= RIGHT(N) LEFT_PAREN expr_list(L) RIGHT_PAREN. { A = build_call(p, &N, L, false); }
+expr(A) ::= MOD(N) LEFT_PAREN expr_list(L) RIGHT_PAREN. { A = build_call(p, &N, L, false); }
 expr(A) ::= IF(N) LEFT_PAREN expr_list(L) RIGHT_PAREN. { A = build_call(p, &N, L, false); }
 expr(A) ::= DATABASE(N) LEFT_PAREN RIGHT_PAREN. { A = build_call(p, &N, NULL, false); }
 expr(A) ::= CAST(T) LEFT_PAREN expr(E) AS type(Y) RIGHT_PAREN. { A = build_cast(p, E, &Y, &T); }

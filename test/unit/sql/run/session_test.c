@@ -23,6 +23,8 @@ static void test_without_tables(void **state)
     static const char *const cases[][2] = {
         {"select 1", "1|1"},
         {"select 1 + 1 as two, 'x'", "two,'x'|2,x"},
+        {"select mod(7, 4), 9 mod mod(7, 4)", "mod(7, 4),9 mod mod(7, 4)|3,0"},
+        {"select %(7, 4)", "!9001 There is no function % with 2 arguments"},
         {"select 7 / 2, 7 div 2, 7 % 4, -7 mod 4", "7 / 2,7 div 2,7 % 4,-7 mod 4|3.5,3,3,-3"},
         {"select 1 / 0", "1 / 0|NULL"},
         {"select concat('a', 1, null)", "concat('a', 1, null)|NULL"},
@@ -554,8 +556,10 @@ static void test_ordered_indexes(void **state)
            "4");
     expect(b, "create index th on t (hash64(s, a), s, a desc) sync", "0");
     expect(b, "create index tn on t (n, a desc) sync", "0"); /* n ascends there */
-    expect(b, "select a, s, v from t where a > 0 and s > '' order by a desc, s", "a,s,v|7,x,3|7,y,2|5,x,1");
-    expect(b, "select a, s, v from t where a > 0 and s > '' order by a, s desc", "a,s,v|5,x,1|7,y,2|7,x,3");
+    expect(b, "select a, s, v from t where a > 0 and s > '' order by a desc, s",
+           "a,s,v|7,x,3|7,y,2|5,x,1");
+    expect(b, "select a, s, v from t where a > 0 and s > '' order by a, s desc",
+           "a,s,v|5,x,1|7,y,2|7,x,3");
     expect(b, "select a, s from t where a >= 5 and a < 7 and s > ''", "a,s|5,x");
     expect(b, "select a, s from t where a <= 7 and s > '' order by a desc, s limit 2",
            "a,s|7,x|7,y");
