@@ -1480,6 +1480,12 @@ WR_API void wr_submit(struct wr_db *db, const struct wr_request *request, wr_don
 /* The same, waiting for the answer. Never NULL. */
 WR_API struct wr_reply *wr_exec(struct wr_db *db, const struct wr_request *request);
 
+/* A number for a table's description: another one after each change, and never one that another
+ * table had. So who keeps a description can tell whether it still holds, for a small part of what
+ * DescribeTable takes; as that does, it may lag behind what another process has changed. 0: there
+ * is no such table, or nothing can be said of it now. Does not wait. */
+WR_API uint64_t wr_table_state(struct wr_db *db, struct wr_bytes instance, struct wr_bytes table);
+
 /* Work that is too long for a thread on which others wait: run(arg) is called on one of the
  * database's threads for long requests, in turn with those of other clients (wr_request.client), at
  * a low priority. Requests that are long get there by themselves. wr_is_worker(): the calling

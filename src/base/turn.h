@@ -22,6 +22,11 @@ struct turn {
     int64_t matched_us;  /* time that regular expressions have taken, over all turns */
 };
 
+/* May the calling thread wait for a disk for the request that it is about to bring? It is the
+ * request's own then, as long as that stays on it. To begin with it may not. */
+void turn_wait_here(bool may);
+bool turn_waits_here(void);
+
 static inline void turn_begin(struct turn *t, const struct ctx *c)
 {
     t->start_us = clock_mono_us(c->clock);

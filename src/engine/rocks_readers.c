@@ -12,6 +12,9 @@
  * its turn has come, and finds out then whether its deadline has passed. A read takes at most a
  * page, so one that is under way keeps a reopening waiting for no more than that.
  *
+ * A thread that waits for its one request anyway (turn_waits_here()) reads for itself: handing the
+ * read over would cost it two changes of threads.
+ *
  * Nothing bounds the queues but the requests that are under way, each of which has at most one read
  * in them, or one batch of gets. */
 #include "engine/rocks.h"
@@ -135,7 +138,12 @@ int rocks_get(struct ctx *c, struct engine *e, struct get *g)
     if (!c->turn)
         return rocks_get_now(c, r, g);
     code = g->once ? E_LATER : rocks_get_cached(c, r, g);
-    return code == E_LATER ? cold_get(c, r, g) : code;
+    if (PORT_LIKELY(code != E_LATER))
+        return code;
+    if (!turn_waits_here())
+        return cold_get(c, r, g);
+    atomic_fetch_add_explicit(&r->disk_reads, 1, memory_order_relaxed);
+    return cold_get_now(c, r, g);
 }
 
 int rocks_scan(struct ctx *c, struct engine *e, struct scan *s)
@@ -153,7 +161,13 @@ int rocks_scan(struct ctx *c, struct engine *e, struct scan *s)
     if (!c->turn)
         return rocks_scan_now(c, r, s, 0);
     code = rocks_scan_cached(c, r, s, &from);
-    return code == E_LATER ? cold_scan(c, r, s, from) : code;
+    if (code != E_LATER)
+        return code;
+    if (!turn_waits_here())
+        return cold_scan(c, r, s, from);
+    atomic_fetch_add_explicit(&r->disk_reads, 1, memory_order_relaxed);
+    TRY(turn_check_deadline(c, clock_mono_us(c->clock)));
+    return rocks_scan_now(c, r, s, from);
 }
 
 /* ---- gets of one call ---- */

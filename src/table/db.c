@@ -1,4 +1,5 @@
 /* db.c: a request's way through a database. */
+#include "table/catalog/catalog.h"
 #include "table/core/call.h"
 #include "table/core/form.h"
 #include "table/blob/stream.h"
@@ -185,13 +186,34 @@ bool wr_is_worker(void)
     return pool_here();
 }
 
+/* The thread has nothing else to do: what the request needs of the disk it reads itself. */
 struct wr_reply *wr_exec(struct wr_db *db, const struct wr_request *request)
 {
     struct reply_wait r;
 
     reply_wait_init(&r);
+    turn_wait_here(true);
     wr_submit(db, request, reply_wait_done, &r);
+    turn_wait_here(false);
     return reply_wait_end(&r);
+}
+
+/* The id and the version of the description as one number. Versions grow by a few in a day. */
+uint64_t wr_table_state(struct wr_db *db, struct wr_bytes instance, struct wr_bytes table)
+{
+    struct table *t = NULL;
+    uint64_t state = 0;
+    struct ctx c;
+
+    ctx_init(&c, &db->clock, &db->log, NULL, 0);
+    if (!catalog_check(&c, db->catalog))
+        t = catalog_get(db->catalog, instance, table);
+    ctx_release(&c);
+    if (t) {
+        state = (uint64_t)t->schema.id << 32 | (uint32_t)t->schema.version;
+        table_release(t);
+    }
+    return state;
 }
 
 struct wr_reply *db_exec_internal(struct wr_db *db, const struct wr_request *request)

@@ -206,7 +206,8 @@ static int read_cells(struct ctx *c, struct reader *r, struct row *out)
     return 0;
 }
 
-static int read_row(struct ctx *c, struct reader *r, struct row *out)
+/* What stands in front of the cells. */
+static int read_head(struct ctx *c, struct reader *r, struct row *out)
 {
     uint8_t version = read_u8(r), flags = read_u8(r);
 
@@ -224,11 +225,69 @@ static int read_row(struct ctx *c, struct reader *r, struct row *out)
     if (PORT_UNLIKELY((flags & ~(ROW_WIDE | ROW_HAS_ID)) || !out->id != !(flags & ROW_HAS_ID) ||
                       (out->wide && !out->id) || (out->read_locked && !out->wide)))
         return fail(c, E_CORRUPT, "damaged row: flags %02x do not fit the id", flags);
+    out->there = true;
+    return 0;
+}
+
+static int read_row(struct ctx *c, struct reader *r, struct row *out)
+{
+    TRY(read_head(c, r, out));
     if (!out->wide)
         TRY(read_cells(c, r, out));
     if (PORT_UNLIKELY(reader_left(r)))
         return fail(c, E_CORRUPT, "damaged row: %zu bytes behind its end", reader_left(r));
-    out->there = true;
+    return 0;
+}
+
+/* Passes over a cell behind its name. */
+static inline void skip_cell(struct reader *r)
+{
+    bytes kind = read_bytes(r, 2);
+    uint8_t type;
+
+    if (PORT_UNLIKELY(r->bad))
+        return;
+    type = bytes_u8(kind)[0];
+    read_short_varint(r);
+    if (value_is_bytes(type))
+        row_read_text(r);
+    else if (PORT_LIKELY(value_width(type)))
+        read_bytes(r, value_width(type));
+    else
+        r->bad = true;
+}
+
+/* Both lists are sorted, so one walk finds them. */
+static int pick_cells(struct ctx *c, struct reader *r, const bytes *names, size_t count,
+                      struct row *out)
+{
+    uint64_t all = read_short_varint(r);
+
+    if (PORT_UNLIKELY(r->bad || all > reader_left(r) / CELL_BYTES_MIN))
+        return fail(c, E_CORRUPT, "damaged row: the number of cells is wrong");
+    for (size_t i = 0, at = 0; i < all && at < count; i++) {
+        struct reader cell = *r;
+        bytes name = row_read_text(r);
+        int order = -1;
+
+        while (at < count && (order = bytes_compare(name, names[at])) > 0)
+            at++;
+        if (at == count)
+            break;
+        if (order < 0) {
+            skip_cell(r);
+        } else {
+            if (!out->cells)
+                out->cells = arena_try_alloc(&c->arena, (size_t)(all - i) * sizeof(*out->cells));
+            if (PORT_UNLIKELY(!out->cells))
+                return fail_code(c, E_MEMORY);
+            *r = cell;
+            row_read_cell(r, out->marker_ms, &out->cells[out->cell_count++]);
+        }
+        if (PORT_UNLIKELY(r->bad))
+            return fail(c, E_CORRUPT, "damaged row: cell %zu of %zu is truncated or of no type",
+                        i + 1, (size_t)all);
+    }
     return 0;
 }
 
@@ -239,6 +298,22 @@ int row_decode(struct ctx *c, bytes value, struct row *out)
 
     *out = (struct row){0};
     code = read_row(c, &r, out);
+    if (PORT_UNLIKELY(code != 0))
+        *out = (struct row){0};
+    return code;
+}
+
+int row_decode_some(struct ctx *c, bytes value, const bytes *names, size_t count, struct row *out)
+{
+    struct reader r = reader_of(value);
+    int code;
+
+    *out = (struct row){0};
+    code = read_head(c, &r, out);
+    if (PORT_LIKELY(!code && !out->wide)) {
+        out->picked = true;
+        code = count ? pick_cells(c, &r, names, count, out) : 0;
+    }
     if (PORT_UNLIKELY(code != 0))
         *out = (struct row){0};
     return code;

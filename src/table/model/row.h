@@ -22,6 +22,7 @@ struct row {
                               under a TTL */
     struct wr_cell *cells; /* small rows; NULL for wide ones until loaded */
     size_t cell_count;
+    bool picked; /* cells are those of row_decode_some() alone */
 };
 
 /* The value for the record key. A wide row's cells are not in it. */
@@ -30,6 +31,11 @@ void row_encode(struct buf *b, const struct row *row);
 /* Reads a row record; cells point into `value` and live in the arena of c. Damaged or of a newer
  * version: E_CORRUPT, E_FORMAT. `there` is set. */
 int row_decode(struct ctx *c, bytes value, struct row *out);
+
+/* The same of a small row with its cells of these columns alone, which are sorted; the others are
+ * passed over, and what stands behind the last wanted one is not looked at. A wide row comes as of
+ * row_decode(). */
+int row_decode_some(struct ctx *c, bytes value, const bytes *names, size_t count, struct row *out);
 
 /* Appends what follows the key columns in the key of a wide row's cell: id, name, version (newest
  * first). */

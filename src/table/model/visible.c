@@ -110,6 +110,8 @@ int selection_init(struct ctx *c, const struct limits *limits, const struct wr_r
                  table->ttl_s == -1;
     if (!read->column_count)
         return E_OK;
+    out->picks = !out->filter && !read->start_column.ptr && !read->end_column.ptr &&
+                 !read->has_start && !read->has_specific && table->ttl_s == -1;
     out->columns = ARENA_ARRAY(&c->arena, bytes, read->column_count);
     for (size_t i = 0; i < read->column_count; i++) {
         if (is_key_column(key, key_count, read->columns[i]))
@@ -175,7 +177,7 @@ static size_t limit_versions(const struct wr_table_options *o, const struct wr_r
 /* A plain read of a row that has but one version of each column. */
 static bool takes_all(const struct selection *s, const struct row *row)
 {
-    if (!s->plain)
+    if (!s->plain && !(s->picks && row->picked))
         return false;
     for (size_t i = 1; i < row->cell_count; i++)
         if (same_name(&row->cells[i], &row->cells[i - 1]))
@@ -194,7 +196,8 @@ void selection_apply(struct ctx *c, const struct selection *s, const struct wr_k
     if (!(s->entries ? visible_entry : visible_row)(s->table, s->now_ms, row))
         return;
     if (takes_all(s, row)) {
-        *out = (struct wr_row){*key, row->cells, row->cell_count};
+        if (row->cell_count || s->plain || s->key_named)
+            *out = (struct wr_row){*key, row->cells, row->cell_count};
         *size = meter_row_size(s->table, key, row->cells, row->cell_count);
         return;
     }

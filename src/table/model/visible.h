@@ -36,6 +36,7 @@ struct selection {
     bool key_named; /* read.columns names a key column */
     struct filter *filter;
     bool plain; /* the usual read: all columns and no rule that could hide a cell but MaxVersions */
+    bool picks; /* the same of `columns`: of a small row these are decoded alone */
 };
 
 struct limits;

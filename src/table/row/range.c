@@ -286,6 +286,9 @@ static int range_take_row(struct range_op *op, const struct kv *kv)
         TRY(op->to ? view_key(op, kv->key) : range_read_key(op, c, kv->key));
         if (PORT_UNLIKELY(op->mine != NULL))
             row = *op->mine;
+        else if (op->selection.picks)
+            TRY(row_decode_some(c, kv->value, op->selection.columns, op->selection.column_count,
+                                &row));
         else
             TRY(row_decode(c, kv->value, &row));
         if (row.wide && !op->mine)
@@ -575,7 +578,7 @@ static int walk_direct(struct range_op *op, bool *full)
                                         .range = op->merge.streams[0].range,
                                         .backward = op->backward,
                                         .take = take_item,
-                                        .cold = visit_cold};
+                                        .cold = turn_waits_here() ? NULL : visit_cold};
         op->visit.last_key.len = 0;
         op->visit.again = false;
         TRY(engine_visit(&op->call->c, op->call->db->engine, &op->visit.walk));

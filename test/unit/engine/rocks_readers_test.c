@@ -140,6 +140,34 @@ static void test_without_a_turn(void **state)
     ctx_release(&a.c);
 }
 
+/* So may one that says so, though the request has turns. */
+static void test_waits_here(void **state)
+{
+    struct bed *b = *state;
+    struct page page = {0};
+    struct key_range range = {BYTES_LIT("r"), BYTES_LIT("s")};
+    struct scan scan = {.view = VIEW_DURABLE,
+                        .ranges = &range,
+                        .range_count = 1,
+                        .items_max = ROWS,
+                        .bytes_max = SIZE_MAX,
+                        .pages = &page};
+    struct ask a;
+
+    ask_init(b, &a, 1, 3);
+    a.c.deadline_ms = 1;
+    turn_wait_here(true);
+    assert_int_equal(engine_get(&a.c, b->e, &a.get), E_BUSY);
+    ctx_clear(&a.c);
+    a.c.deadline_ms = 0;
+    assert_int_equal(engine_get(&a.c, b->e, &a.get), E_OK);
+    ask_check(&a, 3);
+    assert_int_equal(engine_scan(&a.c, b->e, &scan), E_OK);
+    assert_true(page.count > 0);
+    turn_wait_here(false);
+    ctx_release(&a.c);
+}
+
 static void test_past_the_deadline(void **state)
 {
     struct bed *b = *state;
@@ -600,6 +628,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(test_later_and_then_at_once),
         T(test_without_a_turn),
+        T(test_waits_here),
         T(test_past_the_deadline),
         T(test_nobody_waits_for_another),
         T(test_client_gone),

@@ -230,6 +230,23 @@ static void decode_row(bytes damaged, void *arg)
     ctx_release(&c);
 }
 
+static void decode_some(bytes damaged, void *arg)
+{
+    static const bytes names[] = {{"c", 1}, {"p", 1}};
+    struct row row;
+    struct ctx c;
+    int code;
+
+    (void)arg;
+    start(&c);
+    code = row_decode_some(&c, damaged, names, 2, &row);
+    assert_true(code == 0 || code == E_CORRUPT || code == E_FORMAT);
+    assert_true(row.there == (code == 0));
+    if (code == 0)
+        encode(&c, &row);
+    ctx_release(&c);
+}
+
 static void decode_cell(bytes damaged, void *arg)
 {
     struct wr_cell out = {0};
@@ -281,8 +298,10 @@ static void test_damage(void **state)
     (void)state;
     start(&c);
     make_rows(rows, types, versions);
-    for (size_t i = 0; i < GOLDEN_ROWS; i++)
+    for (size_t i = 0; i < GOLDEN_ROWS; i++) {
         golden_damage(encode(&c, &rows[i]), 10000, decode_row, &decoded);
+        golden_damage(encode(&c, &rows[i]), 10000, decode_some, NULL);
+    }
     assert_true(decoded >= 10000 * GOLDEN_ROWS);
     for (size_t i = 0; i < ALL_TYPES; i++) {
         buf_init(&b, &c.arena, 0);
@@ -414,6 +433,39 @@ static void test_random_rows(void **state)
 
 /* ---- cell keys */
 
+/* Of every row each choice of four names: what is there, in front of it, between, and behind. */
+static void test_some_columns(void **state)
+{
+    static const char *const all[] = {"A", "c", "d", "q"};
+    struct wr_cell types[ALL_TYPES], versions[4];
+    struct row rows[GOLDEN_ROWS];
+    struct ctx c;
+
+    (void)state;
+    start(&c);
+    make_rows(rows, types, versions);
+    for (size_t i = 0; i < GOLDEN_ROWS * 16; i++) {
+        const struct row *whole = &rows[i / 16];
+        bytes names[4], value = encode(&c, whole);
+        size_t count = 0, at = 0;
+        struct row some;
+
+        for (size_t k = 0; k < 4; k++)
+            if (i >> k & 1)
+                names[count++] = bytes_str(all[k]);
+        assert_int_equal(row_decode_some(&c, value, names, count, &some), 0);
+        assert_true(some.there && some.picked == !whole->wide && some.wide == whole->wide);
+        assert_true(some.id == whole->id && some.stamp == whole->stamp &&
+                    some.marker_ms == whole->marker_ms);
+        for (size_t n = 0; n < whole->cell_count; n++)
+            for (size_t k = 0; k < count; k++)
+                if (bytes_equal(whole->cells[n].name, names[k]))
+                    assert_cells_equal(&whole->cells[n], &some.cells[at++]);
+        assert_int_equal(some.cell_count, at);
+    }
+    ctx_release(&c);
+}
+
 static void test_cell_keys_sort_by_column_and_newest_first(void **state)
 {
     static const bytes names[] = {{"", 0},    {"\0", 1}, {"\0a", 2}, {"a", 1},
@@ -515,6 +567,7 @@ int main(void)
         cmocka_unit_test(test_held),
         cmocka_unit_test(test_memory_is_capped),
         cmocka_unit_test(test_random_rows),
+        cmocka_unit_test(test_some_columns),
         cmocka_unit_test(test_cell_keys_sort_by_column_and_newest_first),
         cmocka_unit_test(test_sort),
     };
