@@ -336,7 +336,7 @@ static void query_run(struct pool_job *self)
     int code;
 
     arena_init(&statement, NULL, 0);
-    session_run(s, &statement, q->asked.sql, NULL, 0, &q->sink, &out);
+    session_run(s, &statement, q->asked.sql, NULL, NULL, 0, &q->sink, &out);
     code = query_finish(q, &out, &body);
     arena_release(&statement);
     session_free(s);

@@ -140,7 +140,7 @@ static uint16_t statement_run(struct session *s, bytes sql, const struct wr_valu
     arena_init(&a, NULL, 0);
     arena_init(&seen.arena, NULL, 0);
     buf_init(&seen.buf, &seen.arena, 256);
-    session_run(s, &a, sql, values, count, &seen.sink, &out);
+    session_run(s, &a, sql, NULL, values, count, &seen.sink, &out);
     number = out.fault.number;
     CHECK(!number || (out.fault.text.len && out.fault.state));
     CHECK(number != 1105 || !memmem(out.fault.text.ptr, out.fault.text.len, "malformed", 9));
@@ -280,7 +280,7 @@ static void sql_say(bytes in, enum session_dialect dialect, const struct wr_valu
         if (i && !sql.len)
             continue;
         arena_init(&a, NULL, 0);
-        if (session_prepare(s, &a, sql, &shape, &fault))
+        if (session_prepare(s, &a, &a, sql, &shape, &fault))
             count = shape.parameters;
         else
             CHECK(fault.number == 1064 && fault.text.len);

@@ -12,6 +12,7 @@
 #define SMALL_BYTES 32768 /* that each connection may hold, whatever the others do */
 #define STATEMENTS_MAX 1000
 #define PARAMETERS_MAX 65535
+#define KEPT_SQL_BYTES_MAX 8192 /* what is understood of a longer statement is not kept */
 
 enum command {
     COMMAND_QUIT = 1,
@@ -36,7 +37,8 @@ struct prepared {
     uint32_t number;
     struct arena arena;
     bytes sql;
-    size_t count; /* of question marks */
+    const struct statement *tree; /* as it was understood; NULL: it is read when it runs */
+    size_t count;                 /* of question marks */
     struct parameter_type *types;
     struct buf *longs; /* of each, what came beforehand, in ... */
     struct arena long_arena;
@@ -181,14 +183,14 @@ static int on_row(struct sink *s, const struct wr_value *values)
     return v->buf.len >= SEND_BYTES && !send_now(v) ? -1 : 0;
 }
 
-static void serve_statement(struct visit *v, bytes sql, const struct wr_value *values, size_t n,
-                            bool binary)
+static void serve_statement(struct visit *v, bytes sql, const struct statement *tree,
+                            const struct wr_value *values, size_t n, bool binary)
 {
     struct door_sink sink = {.sink = {on_columns, on_row}, .visit = v, .binary = binary};
     struct outcome out;
 
     process_show(v->connection, session_database(v->session), sql);
-    session_run(v->session, &v->arena, sql, values, n, &sink.sink, &out);
+    session_run(v->session, &v->arena, sql, tree, values, n, &sink.sink, &out);
     process_show(v->connection, BYTES_NONE, BYTES_NONE);
     if (out.fault.number)
         send_error(v, out.fault.number, out.fault.state, out.fault.text);
@@ -209,15 +211,20 @@ static struct prepared **prepared_find(struct visit *v, uint32_t number)
     return at;
 }
 
-static void prepared_free(struct visit *v, struct prepared **at)
+static void prepared_free(struct prepared *p)
+{
+    arena_release(&p->long_arena);
+    arena_release(&p->arena);
+    mem_free(p);
+}
+
+static void prepared_remove(struct visit *v, struct prepared **at)
 {
     struct prepared *p = *at;
 
     *at = p->next;
     v->prepared_count--;
-    arena_release(&p->long_arena);
-    arena_release(&p->arena);
-    mem_free(p);
+    prepared_free(p);
 }
 
 static void prepared_forget(struct prepared *p)
@@ -228,22 +235,26 @@ static void prepared_forget(struct prepared *p)
     p->longs_lost = false;
 }
 
-static struct prepared *prepared_add(struct visit *v, bytes sql, size_t count)
+static struct prepared *prepared_new(struct visit *v, bytes sql)
 {
     struct prepared *p = mem_zalloc(sizeof(*p));
 
     bounded_arena_init(v, &p->arena);
     bounded_arena_init(v, &p->long_arena);
-    p->number = ++v->last_statement;
     p->sql = arena_copy(&p->arena, sql);
-    p->count = count;
-    p->types = ARENA_ARRAY(&p->arena, struct parameter_type, count + 1);
-    p->longs = ARENA_ARRAY(&p->arena, struct buf, count + 1);
+    return p;
+}
+
+static void prepared_add(struct visit *v, struct prepared *p, const struct prepared_shape *shape)
+{
+    p->number = ++v->last_statement;
+    p->count = shape->parameters;
+    p->types = ARENA_ARRAY(&p->arena, struct parameter_type, p->count + 1);
+    p->longs = ARENA_ARRAY(&p->arena, struct buf, p->count + 1);
     prepared_forget(p);
     p->next = v->prepared;
     v->prepared = p;
     v->prepared_count++;
-    return p;
 }
 
 /* Question marks and columns of a prepared statement, each list with its end. */
@@ -270,19 +281,36 @@ static void send_shape(struct visit *v, const struct prepared *p, const struct p
         send_end(v);
 }
 
+static void refuse_prepare(struct visit *v)
+{
+    send_error(v, 1461, "42000",
+               BYTES_LIT("Too many prepared statements or question marks: close some"));
+}
+
 static void serve_prepare(struct visit *v, bytes sql)
 {
     struct prepared_shape shape;
     struct fault fault;
+    struct prepared *p;
 
-    if (!session_prepare(v->session, &v->arena, sql, &shape, &fault))
+    if (v->prepared_count == STATEMENTS_MAX || arena_is_full(&v->arena, sql.len)) {
+        refuse_prepare(v);
+        return;
+    }
+    p = prepared_new(v, sql);
+    if (!session_prepare(v->session, &v->arena,
+                         sql.len <= KEPT_SQL_BYTES_MAX ? &p->arena : &v->arena, p->sql, &shape,
+                         &fault)) {
         send_error(v, fault.number, fault.state, fault.text);
-    else if (shape.parameters > PARAMETERS_MAX || v->prepared_count == STATEMENTS_MAX ||
-             arena_is_full(&v->arena, sql.len))
-        send_error(v, 1461, "42000",
-                   BYTES_LIT("Too many prepared statements or question marks: close some"));
-    else
-        send_shape(v, prepared_add(v, sql, shape.parameters), &shape);
+    } else if (shape.parameters > PARAMETERS_MAX) {
+        refuse_prepare(v);
+    } else {
+        p->tree = sql.len <= KEPT_SQL_BYTES_MAX ? shape.tree : NULL;
+        prepared_add(v, p, &shape);
+        send_shape(v, p, &shape);
+        return;
+    }
+    prepared_free(p);
 }
 
 static void serve_execute(struct visit *v, bytes payload)
@@ -306,7 +334,7 @@ static void serve_execute(struct visit *v, bytes payload)
                    BYTES_LIT("A value of the statement is longer than 64 MiB, or than what memory "
                              "there is left for what clients send"));
     else if (parameters_parse(&r, p->types, &p->known, longs, p->count, values))
-        serve_statement(v, p->sql, values, p->count, true);
+        serve_statement(v, p->sql, p->tree, values, p->count, true);
     else
         send_error(v, 1210, "HY000", BYTES_LIT("Incorrect arguments to EXECUTE"));
     prepared_forget(p);
@@ -335,7 +363,7 @@ static void guest_leave(struct visit *v)
     const struct door_keys *keys = &v->connection->door->conf.keys;
 
     while (v->prepared)
-        prepared_free(v, &v->prepared);
+        prepared_remove(v, &v->prepared);
     session_free(v->session);
     v->session = NULL;
     if (v->key)
@@ -363,6 +391,7 @@ static void guest_enter(struct visit *v, const struct handshake *h)
                                 .clock = d->conf.clock,
                                 .number = v->connection->number,
                                 .permits = &d->permits,
+                                .walkers = d->walkers,
                                 .quit = &d->quit,
                                 .gone = &v->connection->gone,
                                 .processes = process_functions(v->connection),
@@ -509,7 +538,7 @@ static void close_statement(struct visit *v, bytes payload)
     struct prepared **at = prepared_find(v, read_u32(&r));
 
     if (*at)
-        prepared_free(v, at);
+        prepared_remove(v, at);
 }
 
 static void serve_kill(struct visit *v, bytes payload)
@@ -533,7 +562,7 @@ static bool serve(struct visit *v, uint8_t command, bytes payload)
         serve_init_db(v, payload);
         break;
     case COMMAND_QUERY:
-        serve_statement(v, payload, NULL, 0, false);
+        serve_statement(v, payload, NULL, NULL, 0, false);
         break;
     case COMMAND_PREPARE:
         serve_prepare(v, payload);
@@ -562,7 +591,7 @@ static bool serve(struct visit *v, uint8_t command, bytes payload)
         break;
     case COMMAND_RESET_CONNECTION:
         while (v->prepared)
-            prepared_free(v, &v->prepared);
+            prepared_remove(v, &v->prepared);
         session_reset(v->session);
         /* fall through */
     case COMMAND_PING:

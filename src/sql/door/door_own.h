@@ -11,6 +11,7 @@
 #define IDLE_S 600 /* without a statement */
 #define WRITE_S 60 /* for 64 KiB */
 #define PACKET_MAX (64 << 20)
+#define WALKERS_SPARE 1      /* threads for long walks beside as many as there are processors */
 #define HELD_SHARE 4         /* of what requests may hold, for what clients have sent */
 #define SHOWN_SQL_BYTES 1024 /* of a statement, in SHOW PROCESSLIST */
 
@@ -36,6 +37,7 @@ struct door {
     pthread_t thread;
     SSL_CTX *tls; /* NULL: none */
     struct permits permits;
+    struct pool *walkers;
     atomic_bool quit;
     /* Packets, prepared statements and their values, statements as they are understood: of all
      * connections together. */

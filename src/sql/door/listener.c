@@ -1,5 +1,6 @@
 #include "sql/door/door_own.h"
 
+#include "base/pool.h"
 #include "base/thread.h"
 #include "net/address.h"
 #include "net/tls.h"
@@ -150,6 +151,19 @@ static void *listener_main(void *arg)
 
 /* ---- life ---- */
 
+/* On one processor two threads are no faster than one. */
+static int walkers_open(struct door *d, long processors, char *message, size_t size)
+{
+    struct pool_conf conf = {
+        .name = "wr-sql-walk", .threads = (int)processors + WALKERS_SPARE, .background = true};
+
+    d->walkers = processors > 1 ? pool_start(&conf) : NULL;
+    if (d->walkers || processors <= 1)
+        return E_OK;
+    snprintf(message, size, "%s: the system gives no thread", d->conf.setting);
+    return E_INTERNAL;
+}
+
 static int tls_open(struct door *d, char *message, size_t size)
 {
     const struct door_conf *conf = &d->conf;
@@ -198,10 +212,13 @@ int door_open(const struct door_conf *conf, struct door **out, char *message, si
     permits_init(&d->permits, (processors > 0 ? (int)processors : 1) + 1);
     code = tls_open(d, message, size);
     if (!code)
+        code = walkers_open(d, processors, message, size);
+    if (!code)
         code = listener_open(d, message, size);
     if (code) {
         if (d->listen_fd >= 0)
             close(d->listen_fd);
+        pool_stop(d->walkers);
         tls_context_free(d->tls);
         mem_free(d);
         return code;
@@ -223,6 +240,7 @@ void door_close(struct door *d)
     while (d->count)
         pthread_cond_wait(&d->left, &d->lock);
     pthread_mutex_unlock(&d->lock);
+    pool_stop(d->walkers);
     close(d->listen_fd);
     close(d->bell[0]);
     close(d->bell[1]);

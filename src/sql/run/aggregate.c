@@ -4,11 +4,11 @@
 #include "sql/run/convert.h"
 #include "sql/run/information.h"
 #include "sql/run/order.h"
+#include "sql/run/parts.h"
 #include "sql/run/transaction.h"
 
 #include <math.h>
 
-#define PAGE_ROWS 4000
 #define STEP_BYTES_MAX 1000 /* of a text, so that the next one is a key column, too */
 
 enum aggregate_type { AGGREGATE_COUNT, AGGREGATE_MIN, AGGREGATE_MAX, AGGREGATE_SUM };
@@ -28,6 +28,14 @@ struct bound {
     struct wr_value value;
 };
 
+/* What a part of the range comes to, which a thread of its own may walk. */
+struct aggregate_part {
+    const struct sql_table *t;
+    struct aggregate *list;
+    size_t count;
+    struct arena arena; /* of values that are kept */
+};
+
 struct aggregate_walk {
     struct run *r;
     struct sql_table *t;
@@ -37,7 +45,6 @@ struct aggregate_walk {
     struct bound *lower, *upper;
     struct wr_request range;
     bool empty;
-    size_t page_rows; /* of the page under way */
 };
 
 /* ---- what it is about ---- */
@@ -282,7 +289,8 @@ static void value_keep(struct aggregate *a, const struct wr_value *v)
     a->value.bytes = a->room.len ? buf_bytes(&a->room) : BYTES_LIT("");
 }
 
-static int sum_add(struct run *r, struct aggregate *a, const struct wr_value *v)
+/* Not 0: the sum is past what BIGINT holds. */
+static int sum_add(struct aggregate *a, const struct wr_value *v)
 {
     if (is_real(v->type)) {
         a->value =
@@ -290,51 +298,114 @@ static int sum_add(struct run *r, struct aggregate *a, const struct wr_value *v)
         return 0;
     }
     a->value.type = WR_BIGINT;
-    if (__builtin_add_overflow(a->value.integer, v->integer, &a->value.integer))
-        return run_fail(r, FAULT_SQLITE, "integer overflow");
-    return 0;
+    return __builtin_add_overflow(a->value.integer, v->integer, &a->value.integer) ? -1 : 0;
 }
 
-static int value_add(struct run *r, struct aggregate *a, const struct wr_value *v)
+/* `count` values come to this one. */
+static int value_add(struct arena *arena, struct aggregate *a, const struct wr_value *v,
+                     int64_t count)
 {
     int order;
 
     if (v->type == WR_NULL || (is_real(v->type) && isnan(v->real)))
         return 0;
     if (a->type == AGGREGATE_SUM)
-        RUN_TRY(sum_add(r, a, v));
+        RUN_TRY(sum_add(a, v));
     if (a->type == AGGREGATE_MIN || a->type == AGGREGATE_MAX) {
-        order = a->count ? value_order(r->arena, v, &a->value) : 0;
+        order = a->count ? value_order(arena, v, &a->value) : 0;
         if (!a->count || (a->type == AGGREGATE_MIN ? order < 0 : order > 0))
             value_keep(a, v);
     }
-    a->count++;
+    a->count += count;
     return 0;
 }
 
-/* A row of the page under way, as it is read: on the thread of the request, while this one waits.
- */
+/* A row as it is read, on the thread that reads. */
 static int row_add(void *arg, const struct wr_row *row)
 {
-    struct aggregate_walk *w = arg;
+    struct aggregate_part *p = arg;
 
-    w->page_rows++;
-    for (size_t i = 0; i < w->count; i++) {
-        struct aggregate *a = &w->list[i];
+    for (size_t i = 0; i < p->count; i++) {
+        struct aggregate *a = &p->list[i];
         struct wr_value v;
 
         if (a->column == SIZE_MAX) {
             a->count++;
             continue;
         }
-        v = table_value(w->t, a->column, row);
-        if (value_add(w->r, a, &v))
+        v = table_value(p->t, a->column, row);
+        if (value_add(&p->arena, a, &v, 1))
             return WR_E_PARAMETER;
     }
     return 0;
 }
 
-/* ---- pages ---- */
+/* ---- parts ---- */
+
+#define OVERFLOW "integer overflow"
+
+static void part_open(struct aggregate_walk *w, struct aggregate_part *p)
+{
+    arena_init(&p->arena, NULL, 0);
+    p->t = w->t;
+    p->count = w->count;
+    p->list = ARENA_ARRAY(w->r->arena, struct aggregate, w->count);
+    for (size_t i = 0; i < w->count; i++) {
+        p->list[i] = w->list[i];
+        buf_init(&p->list[i].room, &p->arena, 0);
+    }
+}
+
+static int part_add(struct aggregate_walk *w, const struct aggregate_part *p)
+{
+    for (size_t i = 0; i < w->count; i++) {
+        const struct aggregate *of = &p->list[i];
+
+        if (of->type == AGGREGATE_COUNT)
+            w->list[i].count += of->count;
+        else if (of->count && value_add(w->r->arena, &w->list[i], &of->value, of->count))
+            return run_fail(w->r, FAULT_SQLITE, OVERFLOW);
+    }
+    return 0;
+}
+
+/* A sum of numbers with fractions depends on the order, and the requests of a transaction come one
+ * after the other. */
+static int parts_count(const struct aggregate_walk *w)
+{
+    if (!w->r->session->conf.walkers || w->range.get_range.transaction.ptr)
+        return 1;
+    for (size_t i = 0; i < w->count; i++)
+        if (w->list[i].type == AGGREGATE_SUM && is_real(w->t->columns[w->list[i].column].type))
+            return 1;
+    return PARTS_MAX;
+}
+
+static int range_add(struct aggregate_walk *w)
+{
+    struct aggregate_part part[PARTS_MAX];
+    struct parts parts = {.r = w->r,
+                          .t = w->t,
+                          .range = &w->range,
+                          .count = parts_count(w),
+                          .on_row = row_add,
+                          .refusal = OVERFLOW};
+    int code;
+
+    for (int i = 0; i < parts.count; i++) {
+        part_open(w, &part[i]);
+        parts.args[i] = &part[i];
+    }
+    code = parts_walk(&parts);
+    for (int i = 0; i < parts.count; i++) {
+        if (!code)
+            code = part_add(w, &part[i]);
+        arena_release(&part[i].arena);
+    }
+    return code;
+}
+
+/* ---- the answer ---- */
 
 static void columns_set(struct aggregate_walk *w)
 {
@@ -348,44 +419,6 @@ static void columns_set(struct aggregate_walk *w)
     read->columns = names;
     read->max_versions = 1;
     read->has_max_versions = true;
-}
-
-static int page_add(struct aggregate_walk *w, const struct wr_reply *reply)
-{
-    struct run *r = w->r;
-
-    if (reply->code)
-        return r->out->fault.number ? -1 : run_fail_reply(r, reply); /* a row's fault comes first */
-    RUN_TRY(run_read(r, w->t->name, &reply->range.consumed, w->page_rows));
-    return run_interrupted(r);
-}
-
-/* The reply of a page stays until the next one is there, which begins at a key of it. */
-static int pages_add(struct aggregate_walk *w)
-{
-    struct wr_reply *before = NULL;
-    bool more = !w->empty;
-    int code = 0;
-
-    while (more && !code) {
-        struct wr_reply *reply;
-
-        code = run_allowed(w->r, &w->range);
-        if (code)
-            break;
-        w->page_rows = 0;
-        session_wait_begin(w->r->session);
-        reply = wr_exec(w->r->session->conf.db, &w->range);
-        session_wait_end(w->r->session);
-        wr_reply_free(before);
-        before = reply;
-        code = page_add(w, reply);
-        more = !code && reply->range.next.count;
-        if (more)
-            w->range.get_range.start = reply->range.next;
-    }
-    wr_reply_free(before);
-    return code;
 }
 
 static enum wr_type type_of(const struct aggregate_walk *w, const struct aggregate *a)
@@ -432,7 +465,6 @@ static int answer_send(struct aggregate_walk *w)
 int run_aggregate(struct run *r, const struct select *s, bool *served)
 {
     struct aggregate_walk w = {.r = r, .range = {WR_REQUEST(GET_RANGE)}};
-    int code;
 
     *served = false;
     if (!is_alone(s))
@@ -452,15 +484,9 @@ int run_aggregate(struct run *r, const struct select *s, bool *served)
     w.range.deadline_ms = r->deadline_ms;
     w.range.gone = r->session->conf.gone;
     w.range.get_range.table = w.t->name;
-    w.range.get_range.has_limit = true;
-    w.range.get_range.limit = PAGE_ROWS;
-    w.range.get_range.on_row = row_add;
-    w.range.get_range.on_row_arg = &w;
     columns_set(&w);
     RUN_TRY(transaction_read(r, w.t, false, &w.range.get_range.start, &w.range.get_range.end,
                              &w.range.get_range.transaction));
-    run_permit_take(r->session);
-    code = pages_add(&w);
-    run_permit_give(r->session);
-    return code ? code : answer_send(&w);
+    RUN_TRY(w.empty ? 0 : range_add(&w));
+    return answer_send(&w);
 }

@@ -38,6 +38,7 @@ struct session {
     bytes database;         /* the current instance; empty: none. In own memory */
     char *database_text;
     struct select_engine *select; /* NULL: not needed yet */
+    struct described *described;  /* tables that it remembers, the last used first */
     bool permitted;               /* it holds a permit */
     bool waits;                   /* it has given it up for a while */
 };

@@ -66,6 +66,8 @@ struct access {
 #define SESSION_VERSION_PREFIX "8.0.36-widerow-"
 
 struct session;
+struct statement;
+struct pool;
 
 /* How many statements may compute at a time, of all sessions that share it: others wait. A
  * statement that waits for storage in one request, or for its client, does not count. */
@@ -110,6 +112,7 @@ struct session_conf {
     bytes user;                 /* the access key's id, for USER() */
     uint64_t number;            /* of the connection, for CONNECTION_ID() */
     struct permits *permits;    /* NULL: as many as come */
+    struct pool *walkers;       /* threads for long walks; NULL: the statement's own does them */
     const atomic_bool *quit;    /* NULL, or: statements end soon when it is set */
     uint64_t client;            /* whose share of long work it is (wr_request.client) */
     const int32_t *gone;        /* NULL, or as wr_request.gone: the statement that runs is to end */
@@ -152,12 +155,14 @@ struct prepared_shape {
     const struct column *columns; /* of its rows, in the arena. Of what is computed the type is one
                                    * that the values may have: those of the rows themselves count */
     size_t column_count;          /* 0: it has no rows, or which columns shows when it runs */
+    const struct statement *tree; /* as it was understood, in `kept` */
 };
 
-/* Reads a statement, and asks for the tables that it names. False: it is none, and *fault says why.
+/* Reads a statement, and asks for the tables that it names. `kept` is for what lives as long as the
+ * statement may be run, as its text must; `a` for the rest. False: it is none, and *fault says why.
  */
-bool session_prepare(struct session *s, struct arena *a, bytes sql, struct prepared_shape *out,
-                     struct fault *fault);
+bool session_prepare(struct session *s, struct arena *a, struct arena *kept, bytes sql,
+                     struct prepared_shape *out, struct fault *fault);
 
 /* What a statement was, numbered as SQLQuery's answers do. */
 enum outcome_kind {
@@ -186,9 +191,11 @@ struct outcome {
     int64_t written, checked;  /* capacity units of writes: written, and read on their way */
 };
 
-/* Runs one statement. `values` stand for its question marks, in their order; `value_count` of them.
+/* Runs one statement. `tree`: as it was understood by session_prepare(); NULL: it is read now.
+ * `values` stand for its question marks, in their order; `value_count` of them.
  * Rows go to the sink; *out is set in any case, its texts are in the arena. */
-void session_run(struct session *s, struct arena *a, bytes sql, const struct wr_value *values,
-                 size_t value_count, struct sink *sink, struct outcome *out);
+void session_run(struct session *s, struct arena *a, bytes sql, const struct statement *tree,
+                 const struct wr_value *values, size_t value_count, struct sink *sink,
+                 struct outcome *out);
 
 #endif

@@ -1,4 +1,5 @@
 #include "sql/parse/parse.h"
+#include "sql/run/described.h"
 #include "sql/run/index.h"
 #include "sql/run/run.h"
 #include "sql/run/table.h"
@@ -21,6 +22,7 @@ void session_free(struct session *s)
         return;
     transaction_drop(s);
     select_engine_free(s->select);
+    described_forget(s);
     mem_free(s->database_text);
     mem_free(s);
 }
@@ -227,8 +229,8 @@ static void shape_find(struct run *r, const struct statement *s)
     }
 }
 
-bool session_prepare(struct session *s, struct arena *a, bytes sql, struct prepared_shape *out,
-                     struct fault *fault)
+bool session_prepare(struct session *s, struct arena *a, struct arena *kept, bytes sql,
+                     struct prepared_shape *out, struct fault *fault)
 {
     struct shape_sink sink = {.sink = {on_shape, on_shape_row}, .arena = a, .out = out};
     struct outcome outcome = {.affected = 0};
@@ -243,31 +245,43 @@ bool session_prepare(struct session *s, struct arena *a, bytes sql, struct prepa
     struct statement *tree;
 
     *out = (struct prepared_shape){.parameters = 0};
-    if (parse_statement(a, sql, &tree, &why)) {
+    if (parse_statement(kept, sql, &tree, &why)) {
         run_fail(&r, FAULT_SYNTAX, why.line, why.column, RUN_TEXT(why.text));
         *fault = outcome.fault;
         return false;
     }
     out->parameters = tree->parameter_count;
+    out->tree = tree;
     r.parameters = ARENA_ARRAY(a, struct wr_value, tree->parameter_count); /* NULLs */
     if (!run_is_tablestore(&r))
         shape_find(&r, tree);
     return true;
 }
 
-void session_run(struct session *s, struct arena *a, bytes sql, const struct wr_value *values,
-                 size_t value_count, struct sink *sink, struct outcome *out)
+/* Not 0: it is none, and the fault is said. */
+static int tree_read(struct run *r, const struct statement **out)
 {
-    struct run r = {
-        .session = s, .arena = a, .sql = sql, .parameters = values, .sink = sink, .out = out};
     struct parse_fault fault;
     struct statement *tree;
 
+    if (parse_statement(r->arena, r->sql, &tree, &fault))
+        return run_fail(r, FAULT_SYNTAX, fault.line, fault.column, RUN_TEXT(fault.text));
+    *out = tree;
+    return 0;
+}
+
+void session_run(struct session *s, struct arena *a, bytes sql, const struct statement *tree,
+                 const struct wr_value *values, size_t value_count, struct sink *sink,
+                 struct outcome *out)
+{
+    struct run r = {
+        .session = s, .arena = a, .sql = sql, .parameters = values, .sink = sink, .out = out};
+
     *out = (struct outcome){.affected = 0};
     r.deadline_ms = deadline_of(s);
-    if (parse_statement(a, sql, &tree, &fault))
-        run_fail(&r, FAULT_SYNTAX, fault.line, fault.column, RUN_TEXT(fault.text));
-    else if (tree->parameter_count != value_count)
+    if (!tree && tree_read(&r, &tree))
+        return;
+    if (tree->parameter_count != value_count)
         run_fail(&r, FAULT_UNSUPPORTED,
                  "The statement has another number of question marks than values were given");
     else if (run_is_tablestore(&r))

@@ -1,9 +1,11 @@
+#include "sql/run/described.h"
 #include "sql/run/mapping.h"
 #include "sql/run/table.h"
 
 #include <strings.h>
 
 #define STAMP "_l_ts"
+#define REMEMBERED_BYTES_MAX (32 << 10) /* of a table; a larger one is asked for each time */
 
 int table_database(struct run *r, const struct table_name *name, bytes *out)
 {
@@ -106,10 +108,74 @@ int table_find_bare(struct run *r, const struct table_name *name, struct sql_tab
     return 0;
 }
 
-int table_find(struct run *r, const struct table_name *name, struct sql_table **out)
+int table_ask(struct run *r, const struct table_name *name, struct sql_table **out)
 {
     RUN_TRY(table_find_bare(r, name, out));
     return columns_fill(r, *out);
+}
+
+/* What is remembered is for who may ask for the table now. */
+static int may_describe(struct run *r, bytes database, bytes name)
+{
+    struct wr_request request = {WR_REQUEST(DESCRIBE_TABLE), .instance = database,
+                                 .describe_table = {name}};
+
+    return run_allowed(r, &request);
+}
+
+/* Statements change the table that they have: they name more columns, and label them. */
+static struct sql_table *table_of(struct run *r, const struct described *d)
+{
+    const struct sql_table *known = d->table;
+    struct sql_table *t = ARENA_NEW(r->arena, struct sql_table);
+
+    *t = *known;
+    t->columns = ARENA_ARRAY(r->arena, struct table_column, known->column_count + 1);
+    memcpy(t->columns, known->columns, known->column_count * sizeof(*t->columns));
+    return t;
+}
+
+/* NULL: it is not to be had now, or too large to be remembered. */
+static struct sql_table *table_remember(struct run *r, const struct table_name *name,
+                                        bytes database, uint64_t state)
+{
+    struct described *d = described_new(state);
+    struct outcome out = {.affected = 0};
+    struct run own = *r;
+    struct table_name of = *name;
+    struct sql_table *made, *t = NULL;
+
+    own.arena = &d->arena;
+    own.out = &out;
+    d->database = of.database = arena_copy(&d->arena, database);
+    d->name = of.table = arena_copy(&d->arena, name->table);
+    if (!table_ask(&own, &of, &made) && d->arena.used <= REMEMBERED_BYTES_MAX) {
+        d->table = made;
+        described_add(r, d);
+        t = table_of(r, d);
+    }
+    described_unref(d);
+    return t;
+}
+
+int table_find(struct run *r, const struct table_name *name, struct sql_table **out)
+{
+    const struct described *known;
+    uint64_t state;
+    bytes database;
+
+    if (run_is_tablestore(r)) /* whose sessions are one statement long */
+        return table_ask(r, name, out);
+    RUN_TRY(table_database(r, name, &database));
+    RUN_TRY(may_describe(r, database, name->table));
+    known = described_find(r, database, name->table);
+    if (known) {
+        *out = table_of(r, known);
+        return 0;
+    }
+    state = wr_table_state(r->session->conf.db, database, name->table);
+    *out = state ? table_remember(r, name, database, state) : NULL;
+    return *out ? 0 : table_ask(r, name, out);
 }
 
 /* Statements that name no timestamp are spared them: SQLite tells of 63 columns alone which ones it

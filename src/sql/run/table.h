@@ -50,7 +50,10 @@ static inline bytes table_cell_name(const struct table_column *c)
     return c->stamp_of.ptr ? c->stamp_of : c->name;
 }
 
-/* Asks for it; lives as long as the statement. */
+/* Asks for it; lives as long as the arena of `r`. */
+int table_ask(struct run *r, const struct table_name *name, struct sql_table **out);
+
+/* The same, unless the session remembers it (described.h); lives as long as the statement. */
 int table_find(struct run *r, const struct table_name *name, struct sql_table **out);
 
 /* The same for a SELECT, which may name the timestamps of columns, too: c_l_ts is that of c. */

@@ -63,9 +63,10 @@ static int on_row(struct sink *s, const struct wr_value *values)
     return 0;
 }
 
-/* In the arena. */
-static const char *answer(struct bed *b, struct arena *in, const char *sql,
-                          const struct wr_value *values, size_t n)
+/* In the arena. `tree` as of session_run(). */
+static const char *answer_tree(struct bed *b, struct arena *in, const char *sql,
+                               const struct statement *tree, const struct wr_value *values,
+                               size_t n)
 {
     struct shown w = {.sink = {on_columns, on_row}};
     struct outcome out;
@@ -75,7 +76,7 @@ static const char *answer(struct bed *b, struct arena *in, const char *sql,
     arena_init(&a, NULL, 0);
     arena_init(&w.arena, NULL, 0);
     buf_init(&w.out, &w.arena, 0);
-    session_run(b->session, &a, bytes_str(sql), values, n, &w.sink, &out);
+    session_run(b->session, &a, bytes_str(sql), tree, values, n, &w.sink, &out);
     if (out.fault.number)
         buf_put_bytes(&w.out,
                       arena_printf(&w.arena, "!%u %.*s", out.fault.number, (int)out.fault.text.len,
@@ -87,6 +88,12 @@ static const char *answer(struct bed *b, struct arena *in, const char *sql,
     arena_release(&w.arena);
     arena_release(&a);
     return text;
+}
+
+static const char *answer(struct bed *b, struct arena *in, const char *sql,
+                          const struct wr_value *values, size_t n)
+{
+    return answer_tree(b, in, sql, NULL, values, n);
 }
 
 static void expect_with(struct bed *b, const char *sql, const struct wr_value *values, size_t n,
@@ -135,23 +142,38 @@ static struct wr_table_list all_visible(void *arg, struct ctx *c, bytes instance
     return *all;
 }
 
+/* `walkers`: as of session_conf. */
+static struct session *bed_session_with(struct bed *b, struct pool *walkers)
+{
+    struct session_conf conf = {.db = b->db,
+                                .clock = &b->clock,
+                                .walkers = walkers,
+                                .access = {may, may_enter, all_visible, NULL},
+                                .user = BYTES_LIT("id1"),
+                                .number = 7};
+    struct session *s = session_new(&conf);
+
+    assert_true(session_use(s, BYTES_LIT("inst")));
+    return s;
+}
+
+static struct session *bed_session(struct bed *b)
+{
+    return bed_session_with(b, NULL);
+}
+
 static int set_up(void **state)
 {
     struct bed *b = calloc(1, sizeof(*b));
     struct wr_setting settings[] = {{"table_ops_per_s_max", "0"}, {"key_columns_max", "5"}};
     struct wr_options o = {WR_OPTIONS, .engine = "mem", .settings = settings, .setting_count = 2};
-    struct session_conf conf = {
-        .access = {may, may_enter, all_visible, NULL}, .user = BYTES_LIT("id1"), .number = 7};
     char message[200];
 
     clock_real_init(&b->clock);
     if (wr_open(&o, &b->db, message, sizeof(message)))
         print_error("%s\n", message);
     assert_non_null(b->db);
-    conf.db = b->db;
-    conf.clock = &b->clock;
-    b->session = session_new(&conf);
-    assert_true(session_use(b->session, BYTES_LIT("inst")));
+    b->session = bed_session(b);
     *state = b;
     return 0;
 }

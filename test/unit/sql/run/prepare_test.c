@@ -14,7 +14,7 @@ static const char *shape(struct bed *b, struct arena *a, const char *sql)
     struct fault fault;
     struct buf out;
 
-    if (!session_prepare(b->session, a, bytes_str(sql), &s, &fault))
+    if (!session_prepare(b->session, a, a, bytes_str(sql), &s, &fault))
         return arena_printf(a, "!%u", fault.number).ptr;
     buf_init(&out, a, 64);
     buf_put_bytes(&out, arena_printf(a, "%zu:", s.parameters));
@@ -120,11 +120,110 @@ static void test_transactions(void **state)
     expect(b, "select v from tx where k = 'a'", "v");
 }
 
+/* Statements that are understood once. */
+struct kept {
+    const char *sql;
+    struct arena arena;
+    const struct statement *tree;
+};
+
+static void keep(struct bed *b, struct kept *k, const char *sql)
+{
+    struct prepared_shape shape;
+    struct fault fault;
+    struct arena a;
+
+    k->sql = sql;
+    arena_init(&k->arena, NULL, 0);
+    arena_init(&a, NULL, 0);
+    assert_true(session_prepare(b->session, &a, &k->arena, bytes_str(sql), &shape, &fault));
+    k->tree = shape.tree;
+    arena_release(&a);
+}
+
+static void expect_kept(struct bed *b, const struct kept *k, const char *text, const char *expected)
+{
+    struct wr_value value = {.type = WR_VARCHAR, .bytes = bytes_str(text)};
+    struct arena a;
+
+    arena_init(&a, NULL, 0);
+    assert_string_equal(answer_tree(b, &a, k->sql, k->tree, &value, 1), expected);
+    arena_release(&a);
+}
+
+/* What another session does to the table counts from the next run on, and that it is another table
+ * of the same name. */
+static void test_again(void **state)
+{
+    static const char *const statements[] = {
+        "select * from t where k = ?",
+        "select k, v from t where k = ?",
+        "select v from t where k in (select k from t where k = ?)",
+        "select count(v) from t where k >= ?",
+        "upsert into t (k, v) values (?, 7)",
+        "update t set v = v + 1 where k = ?",
+        "delete from t where k = ?"};
+    enum { ALL, SOME, TWICE, COUNT, UPSERT, UPDATE, DELETE };
+    struct bed *b = *state, other = *b;
+    struct kept kept[PORT_COUNT(statements)];
+
+    other.session = bed_session(b);
+    expect(b, "create table t (k varchar primary key, v bigint)", "0");
+    for (size_t i = 0; i < PORT_COUNT(statements); i++)
+        keep(b, &kept[i], statements[i]);
+    for (int round = 0; round < 2; round++) {
+        expect_kept(b, &kept[UPSERT], "a", "1");
+        expect_kept(b, &kept[UPSERT], "b", "1");
+        expect_kept(b, &kept[UPDATE], "b", "1");
+        expect_kept(b, &kept[ALL], "b", "k,v|b,8");
+        expect_kept(b, &kept[SOME], "a", "k,v|a,7");
+        expect_kept(b, &kept[TWICE], "a", "v|7");
+        expect_kept(b, &kept[COUNT], "a", "count(v)|2");
+        expect_kept(b, &kept[DELETE], "b", "1");
+        expect_kept(b, &kept[ALL], "b", "k,v");
+    }
+    expect(&other, "alter table t add column w varchar", "0");
+    expect_kept(b, &kept[ALL], "a", "k,v,w|a,7,NULL");
+    expect(&other, "upsert into t (k, w) values ('a', 'x')", "1");
+    expect_kept(b, &kept[ALL], "a", "k,v,w|a,7,x");
+    expect(&other, "drop table t", "0");
+    expect_kept(b, &kept[ALL], "a", "!1146 Table 'inst.t' doesn't exist");
+    expect_kept(b, &kept[UPSERT], "a", "!1146 Table 'inst.t' doesn't exist");
+    expect(&other, "create table t (k varchar primary key, v varchar)", "0");
+    expect_kept(b, &kept[UPSERT], "a", "1");
+    expect_kept(b, &kept[ALL], "a", "k,v|a,7");
+    expect_kept(b, &kept[SOME], "c", "k,v");
+    for (size_t i = 0; i < PORT_COUNT(statements); i++)
+        arena_release(&kept[i].arena);
+    session_free(other.session);
+}
+
+/* More tables than a session remembers, some of them changed meanwhile. */
+static void test_many_tables(void **state)
+{
+    struct bed *b = *state;
+    char sql[200], answer[20];
+
+    for (int round = 0; round < 3; round++)
+        for (int i = 0; i < 7; i++) {
+            snprintf(sql, sizeof(sql), "create table t%d (k bigint primary key, v%d bigint)", i, i);
+            if (!round)
+                expect(b, sql, "0");
+            if (round == 2 && i == 3)
+                expect(b, "alter table t3 add column w bigint", "0");
+            snprintf(sql, sizeof(sql), "select * from t%d where k = 1", i);
+            snprintf(answer, sizeof(answer), "k,v%d%s", i, round == 2 && i == 3 ? ",w" : "");
+            expect(b, sql, answer);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_shapes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_transactions, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_again, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_many_tables, set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
