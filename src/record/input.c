@@ -38,6 +38,10 @@ static ssize_t read_file(struct input *in, void *buf, size_t n)
     ssize_t got;
     int found;
 
+    if (in->fn && in->fault) {
+        errno = EIO; /* as before */
+        return -1;
+    }
     if (in->fn) {
         got = in->fn(in->arg, buf, n, in->why, sizeof(in->why));
         if (got < 0) {
@@ -92,8 +96,8 @@ static bool decoder_start(struct input *in)
 static struct input *input_begin(struct input *in)
 {
     in->patience_ms = -1;
-    while (in->end < MAGIC_BYTES && !in->eof)
-        if (!fill(in) && errno != EINTR) {
+    while (in->end < MAGIC_BYTES && !in->eof && !in->fault)
+        if (!fill(in) && errno != EINTR && !in->fault) {
             input_close(in);
             return NULL;
         }

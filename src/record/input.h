@@ -13,7 +13,8 @@ struct input;
  * NULL, and errno tells, if they cannot be read. */
 struct input *input_of(int fd);
 /* The same of what a function gives: up to n bytes, 0: the end, -1: it cannot, and has put why into
- * `why`. */
+ * `why`, which the reads that follow tell by input_fault(), the first one too: it is not NULL then.
+ */
 typedef ssize_t input_read_fn(void *arg, void *buf, size_t n, char *why, size_t why_size);
 struct input *input_from(input_read_fn *fn, void *arg);
 void input_close(struct input *in); /* NULL is allowed */
@@ -22,7 +23,8 @@ void input_close(struct input *in); /* NULL is allowed */
  * input_fault(); after EINTR the same call goes on. */
 ssize_t input_read(struct input *in, void *buf, size_t n);
 
-/* What is wrong with compressed bytes; NULL: nothing, it is errno that tells. */
+/* What is wrong with compressed bytes, or with the function; NULL: nothing, it is errno that tells.
+ */
 const char *input_fault(const struct input *in);
 
 bool input_is_compressed(const struct input *in);

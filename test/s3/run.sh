@@ -75,6 +75,36 @@ stores() { # NAME FORMAT…
 env AWS_ACCESS_KEY_ID=x AWS_SECRET_ACCESS_KEY=x "$widerow" import s3://test/small.jsonl --s3-endpoint http://127.0.0.1:1 --table small --key id --quiet \
     --dir "$work/nobody" >"$work/nobody.said" 2>&1 &
 nobody=$!
+# Stores that take connections and never answer, and that begin an answer and never go on. Waited for at the end, too.
+python3 - "$work" <<'PYTHON' >"$work/silent.log" 2>&1 &
+import os, socket, sys, threading
+def serve(name, answer):
+    s = socket.create_server(("127.0.0.1", 0))
+    with open(sys.argv[1] + "/" + name + ".new", "w") as f:
+        f.write(str(s.getsockname()[1]))
+    os.rename(sys.argv[1] + "/" + name + ".new", sys.argv[1] + "/" + name)
+    kept = []
+    while True:
+        kept.append(s.accept()[0])
+        kept[-1].recv(65536)
+        kept[-1].sendall(answer)
+threading.Thread(target=serve, args=("halting", b'HTTP/1.1 200 OK\r\nContent-Length: 100000\r\nETag: "x"\r\n\r\nid,n\n'), daemon=True).start()
+serve("silent", b"")
+PYTHON
+others+=($!)
+silent() { # NAME COMMAND…: what it says, and its exit code, go to $work/NAME.told
+    AWS_ACCESS_KEY_ID=x AWS_SECRET_ACCESS_KEY=x AWS_ENDPOINT_URL=http://127.0.0.1:$(cat "$work/${1%-*}") "$widerow" "${@:2}" --quiet --dir "$work/$1.data" >"$work/$1.told" 2>&1
+    echo "exit code $?" >>"$work/$1.told"
+}
+ends() { grep -qE -- "$2" "$work/$1.told" && grep -qE '^exit code [1-9]' "$work/$1.told" || { cat "$work/$1.told"; false; }; } # NAME WORDS
+check "silent ones listen" eventually test -f "$work/silent" -a -f "$work/halting"
+"$widerow" create t --key id:integer --dir "$work/silent-out.data" >/dev/null
+silent silent-in import s3://test/x.csv --table t --create --key id &
+waits=($!)
+silent halting-in import s3://test/x.csv --table t --create --key id &
+waits+=($!)
+silent silent-out export t --output s3://test/x.csv &
+waits+=($!)
 check "s3rver" packages
 check "s3rver starts" start_s3rver
 stores s3rver csv jsonl parquet
@@ -91,6 +121,11 @@ check "and no such one" fails "has no credentials of a profile 'none'" env AWS_S
     "$widerow" import s3://test/small.jsonl --s3-profile none --table small --key id --quiet --dir "$work/data"
 check "no credentials" fails "no credentials for s3: set AWS_ACCESS_KEY_ID" env -u AWS_ACCESS_KEY_ID -u AWS_SECRET_ACCESS_KEY \
     "$widerow" import s3://test/small.jsonl --table small --key id --quiet --dir "$work/data"
+wait "${waits[@]}"
+check "an import of one that never answers ends" ends silent-in "no answer from http://127.0.0.1"
+check "and an export to it" ends silent-out "no answer from http://127.0.0.1"
+check "one that stops in the middle is told as such" ends halting-in "x.csv: reading failed: no answer from http://127.0.0.1"
+check "no table is left of it" fails "does not exist" "$widerow" describe t --dir "$work/halting-in.data"
 wait $nobody
 nobody_code=$?
 check "a store that is not there" fails "no answer from http://127.0.0.1:1: .*connect" sh -c 'cat "$1" >&2; exit "$2"' - "$work/nobody.said" "$nobody_code"
