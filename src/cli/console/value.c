@@ -152,9 +152,8 @@ void value_put_csv(struct buf *b, const struct wr_value *v)
 
 /* ---- read ---- */
 
-#define EXACT_DIGITS                                                                               \
-    (size_t)15 /* whole numbers of so many are doubles, as are the powers below                    \
-                */
+/* Whole numbers of so many digits are doubles, as are the powers of ten below. */
+#define EXACT_DIGITS ((size_t)15)
 
 /* A few digits with a point among them or none, as nearly all are: both the digits and the power of
  * ten are doubles, so their quotient is the one that strtod() would round to. */

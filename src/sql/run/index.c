@@ -169,6 +169,19 @@ static int await_build(struct run *r, const struct statement *s, bytes index)
     }
 }
 
+/* Statements write single columns, so a row may expire by parts, which no entry could follow. */
+static int check_lasting(struct run *r, const struct sql_table *t)
+{
+    const struct wr_table_options *o = &t->description->options;
+    bool may_update = !(o->given & WR_HAS_ALLOW_UPDATE) || o->allow_update;
+
+    if (o->ttl_s == -1 || !may_update || o->update_full_row)
+        return 0;
+    return run_fail(r, FAULT_UNSUPPORTED,
+                    "A table has a TTL or indexes, not both: ALTER TABLE … SET TTL = '' takes the "
+                    "TTL away");
+}
+
 int run_create_index(struct run *r, const struct statement *s)
 {
     struct wr_request request = {WR_REQUEST(CREATE_INDEX)};
@@ -177,6 +190,7 @@ int run_create_index(struct run *r, const struct statement *s)
     struct sql_table *t;
 
     RUN_TRY(table_find(r, &s->table, &t));
+    RUN_TRY(check_lasting(r, t));
     *create = (struct wr_create_index){.table = t->name, .include_base_data = true};
     RUN_TRY(index_make(r, s->indexes,
                        &(struct index_of){t->name, t->description->key, t->description->key_count,

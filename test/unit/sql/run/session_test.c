@@ -416,7 +416,7 @@ static void test_refusals(void **state)
                  "!9001 Detect inefficient query: %s This query may be a full table scan and thus "
                  "may have unpredictable performance. Add a "
                  "bound on the first key column 'host', %sor permit it with the "
-                 "hint /*+ _l_allow_filtering_ */",
+                 "hint /*+ _l_allow_filtering_ */ (mariadb sends it with --comments)",
                  refused[i][0], refused[i][1]);
         expect(b, refused[i][0], answer);
     }
@@ -457,6 +457,13 @@ static void test_indexes(void **state)
     expect(b, "create index ts on t (n)",
            "!1061 Duplicate key name 'ts': an index or a table has it");
     expect(b, "create index if not exists ts on t (n)", "0");
+    expect(b, "create table aging (k varchar, v varchar, primary key (k)) with (ttl = '86400')",
+           "0");
+    expect(b, "create index on aging (v)",
+           "!9001 A table has a TTL or indexes, not both: ALTER TABLE … SET TTL = '' takes the "
+           "TTL away");
+    expect(b, "alter table aging set ttl = ''", "0");
+    expect(b, "create index on aging (v)", "0");
     expect(b, "drop index nosuch on t",
            "!1091 Can't DROP 'nosuch'; check that column/key exists: table 't' has no such index");
     expect(b, "drop index if exists nosuch on t", "0");
@@ -492,7 +499,8 @@ static void test_indexes(void **state)
            "!9001 Detect inefficient query: select k from u where a = 'x' This query may be a full "
            "table scan and thus may have unpredictable performance. Add a bound on the first key "
            "column 'k', or the condition 'b IS NOT NULL', for index 'ua' has no entry of rows "
-           "without it, or permit it with the hint /*+ _l_allow_filtering_ */");
+           "without it, or permit it with the hint /*+ _l_allow_filtering_ */ (mariadb sends it "
+           "with --comments)");
     expect(b, "select /*+ _l_allow_filtering_ */ k from u where a = 'x'", "k|1|2|3");
     expect(b, "select /*+ _l_ignore_index_, _l_allow_filtering_ */ k from u where b = 3", "k|3");
     expect(b, "insert into u (k, a) values ('1', 'y'), ('1', 'z')",
@@ -516,11 +524,11 @@ static void test_explain(void **state)
         {"explain select v from t where s = 's1'",
          EXPLAINED "|t,index ts, then rows by key,s = s1,1,1,10,11,no"},
         {"explain select host from t where s > 's1'", EXPLAINED "|t,index ts,s > s1,1,1,10,1,no"},
-        {"explain select v from t where v = 1",
-         EXPLAINED "|t,full scan,,1,1,NULL,NULL,Detect inefficient query: explain select v "
-                   "from t where v = 1 This query may be a full table scan and thus may have "
-                   "unpredictable performance. Add a bound on the first key column 'host', or "
-                   "permit it with the hint /*+ _l_allow_filtering_ */"},
+        {"explain select v from t where v = 1", EXPLAINED
+         "|t,full scan,,1,1,NULL,NULL,Detect inefficient query: explain select v "
+         "from t where v = 1 This query may be a full table scan and thus may have "
+         "unpredictable performance. Add a bound on the first key column 'host', or "
+         "permit it with the hint /*+ _l_allow_filtering_ */ (mariadb sends it with --comments)"},
         {"explain select 1", EXPLAINED},
         {"explain select x from t", "!1054 Unknown column 'x' in 'field list'"},
     };
@@ -614,7 +622,8 @@ static void test_partial_index(void **state)
         "!9001 Detect inefficient query: select n from t where s = 's1' and v < 5 This query may "
         "be a full table scan and thus may have unpredictable performance. Add a bound on the "
         "first key column 'host', or create index 'later' anew, for it has no entry of rows from "
-        "before it, or permit it with the hint /*+ _l_allow_filtering_ */");
+        "before it, or permit it with the hint /*+ _l_allow_filtering_ */ (mariadb sends it with "
+        "--comments)");
     expect(b, "upsert into t (host, n, s) values ('h1', 1, 's1')", "1");
     expect(b, "select /*+ _l_force_index_(later) */ n from t where s = 's1'", "n|1");
 }

@@ -85,7 +85,8 @@ static void test_names(void **state)
     expect(b, "select k from people where balance = 12",
            "!9001 Detect inefficient query: select k from people where balance = 12 This query may "
            "be a full table scan and thus may have unpredictable performance. Add a bound on the "
-           "first key column 'k', or permit it with the hint /*+ _l_allow_filtering_ */");
+           "first key column 'k', or permit it with the hint /*+ _l_allow_filtering_ */ (mariadb "
+           "sends it with --comments)");
     expect(b,
            "select city as where_from, count(*) as n from people group by where_from order by n "
            "desc, where_from",

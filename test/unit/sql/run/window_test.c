@@ -40,7 +40,7 @@ static void test_windows(void **state)
          "query "
          "may be a full table scan and thus may have unpredictable performance. Add a bound on the "
          "first key column 'host', create an index: CREATE INDEX t_n ON t (n), or permit it with "
-         "the hint /*+ _l_allow_filtering_ */"},
+         "the hint /*+ _l_allow_filtering_ */ (mariadb sends it with --comments)"},
         {"select n from t where row_number() over () = 1 and host = 'a'",
          "!1105 misuse of window function row_number()"},
         {"select row_number() from t", "!1105 misuse of window function row_number()"},
