@@ -131,8 +131,8 @@ static bool put_moment(const struct parquet_leaf *leaf, int64_t v, char text[CON
         n = put_date(days, text, CONVERT_TEXT_BYTES);
         text[n++] = ' ';
     }
-    put_time(seconds - days * DAY_S, (uint64_t)(v - seconds * units_s), leaf->units_s, text + n,
-             (size_t)(CONVERT_TEXT_BYTES - n));
+    put_time(seconds - days * DAY_S, (uint64_t)v - (uint64_t)seconds * leaf->units_s, leaf->units_s,
+             text + n, (size_t)(CONVERT_TEXT_BYTES - n));
     return true;
 }
 
