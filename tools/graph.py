@@ -27,7 +27,7 @@ ALLOWED = [
     net/http_own net/head net/http
     record/record record/record_json
     search/query/compile search/query/score_node search/query/vector_node
-    search/result/collect search/result/group
+    search/result/collectors search/result/group
     sql/run/render_call sql/run/render_compare sql/run/render_expr sql/run/render_select sql/run/render_window
     table/core/clock_watch table/core/db table/core/db_clock
     table/row/write table/row/write_ahead table/row/write_atomic table/row/write_inside
