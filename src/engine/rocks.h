@@ -351,13 +351,11 @@ void *rocks_recovery_main(void *arg);
 
 /* ---- rocks_read.c */
 
-/* At once, past the stall queue, and from the disk where it must be; a scan from that range on. */
+/* At once, past the stall queue, and from the disk where it must be. */
 int rocks_get_now(struct ctx *c, struct rocks *r, struct get *g);
-int rocks_scan_now(struct ctx *c, struct rocks *r, struct scan *s, size_t from);
-/* Of what is in memory alone, of a scan at most a page of each range; E_LATER: the disk has to be
- * asked; for the ranges from *from on, those before have their pages. */
+int rocks_scan_now(struct ctx *c, struct rocks *r, struct scan *s);
+/* Of what is in memory alone; E_LATER: the disk has to be asked. */
 int rocks_get_cached(struct ctx *c, struct rocks *r, struct get *g);
-int rocks_scan_cached(struct ctx *c, struct rocks *r, struct scan *s, size_t *from);
 /* Options for one range. The bounds are not copied: the range must outlive the iterator. */
 rocksdb_readoptions_t *rocks_range_options(const struct key_range *range,
                                            const rocksdb_snapshot_t *snapshot);
