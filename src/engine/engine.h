@@ -153,9 +153,9 @@ struct visit {
     /* Key and value are valid only during the call, which may read from the engine. False: enough.
      */
     bool (*take)(struct visit *v, bytes key, bytes value);
-    /* Called instead when the next item is not in memory, or the engine cannot tell (RocksDB, decision
-     * 31), and the visit ends: what is left can be scanned, as of this moment by a snapshot
-     * (snapshot_ops.take). NULL: it is read from the disk meanwhile. */
+    /* Called instead when the next item is not in memory, or the engine cannot tell (RocksDB,
+     * decision 31), and the visit ends: what is left can be scanned, as of this moment by a
+     * snapshot (snapshot_ops.take). NULL: it is read from the disk meanwhile. */
     void (*cold)(struct visit *v);
     void *inside; /* the engine's, during the call */
 };
