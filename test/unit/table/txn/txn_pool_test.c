@@ -17,6 +17,7 @@
 #include "pool.h"
 
 #define LIFE_MS 2000
+#define LONG_MS "600000" /* where a life should not end on a slow machine */
 
 /* ---- another server ---- */
 
@@ -215,7 +216,7 @@ static void ids_of_others(void **state)
     (void)state;
     if (!getenv("TEST_CEPH_CONF"))
         skip();
-    db = open_server();
+    db = open_server_for(LONG_MS);
     assert_int_equal(begin(db, 3, &id), WR_OK);
     assert_int_equal(put(db, &id, 3, 1), WR_OK);
     assert_int_equal(client_end(db, 2, &id, false), WR_E_SESSION);
@@ -298,7 +299,7 @@ static void writers_meet_the_lock(void **state)
     (void)state;
     if (!getenv("TEST_CEPH_CONF"))
         skip();
-    db = open_server_for("60000");
+    db = open_server_for(LONG_MS);
     assert_int_equal(put(db, NULL, 5, 1), WR_OK);
     assert_int_equal(begin(db, 5, &id), WR_OK);
     assert_int_equal(put(db, &id, 5, 2), WR_OK);
@@ -349,7 +350,7 @@ static void a_commit_is_refused(void **state)
     (void)state;
     if (!getenv("TEST_CEPH_CONF"))
         skip();
-    db = open_server_for("60000");
+    db = open_server_for(LONG_MS);
     assert_int_equal(put(db, NULL, 8, 1), WR_OK);
     assert_int_equal(begin(db, 8, &id), WR_OK);
     update.put_row = (struct wr_row_change){.type = WR_UPDATE,
