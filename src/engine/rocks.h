@@ -187,8 +187,6 @@ const char *rocks_text_moved(struct ctx *c, const char *text, const char *copy, 
 /* ---- rocks_view.c */
 
 void rocks_cache_unref(struct cache *cache);
-/* A read with them ends at the first block that is not in memory. */
-void rocks_options_cached(rocksdb_readoptions_t *o);
 /* Takes over the database, which is closed with the last reference. */
 struct handle *rocks_handle_new(struct rocks *r, rocksdb_t *db);
 void rocks_handle_unref(struct handle *h);

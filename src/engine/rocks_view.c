@@ -8,7 +8,9 @@
 /* A value of an enum that RocksDB's C header takes but does not name. */
 #define READ_TIER_CACHE 1
 
-void rocks_options_cached(rocksdb_readoptions_t *o)
+/* A get with them ends at a block that is not in memory. For iterators they are of no use (decision
+ * 31). */
+static void options_cached(rocksdb_readoptions_t *o)
 {
     rocksdb_readoptions_set_read_tier(o, READ_TIER_CACHE);
 }
@@ -29,7 +31,7 @@ struct handle *rocks_handle_new(struct rocks *r, rocksdb_t *db)
     h->db = db;
     h->latest = rocksdb_readoptions_create();
     h->cached = rocksdb_readoptions_create();
-    rocks_options_cached(h->cached);
+    options_cached(h->cached);
     atomic_init(&h->refs, 1);
     return h;
 }
@@ -68,7 +70,7 @@ struct view *rocks_view_new(struct handle *h)
     v->sequence = rocksdb_get_latest_sequence_number(h->db);
     v->snapshot = rocksdb_create_snapshot(h->db);
     v->cached = rocksdb_readoptions_create();
-    rocks_options_cached(v->cached);
+    options_cached(v->cached);
     rocksdb_readoptions_set_snapshot(v->cached, v->snapshot);
     atomic_init(&v->refs, 1);
     return v;
