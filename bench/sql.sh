@@ -3,7 +3,7 @@
 # way, writes on disk before they are answered.
 #
 #   make RELEASE=1 all build-release/bench/mariadb && BUILD=build-release bench/sql.sh
-#   RECORDS=1000000 SECONDS_EACH=10 ROUNDS=3 CONNECTIONS=16 MEMORY_MIB=1024 WORK=.
+#   RECORDS=1000000 SECONDS_EACH=10 ROUNDS=3 CONNECTIONS=16 MEMORY_MIB=1024 WORK=. WHAT='read write rows count sum count100 sum100'
 #
 # A line for each: point SELECT and UPSERT of a row, prepared, in statements a second; all rows streamed, in rows a second; COUNT(*)
 # and SUM of a column over the table, in rows a second, and both again (count100, sum100) over as many rows of 100 bytes, whose column
@@ -12,6 +12,7 @@
 set -u
 cd "$(dirname "$0")/.."
 : "${BUILD:=build-release}" "${RECORDS:=1000000}" "${SECONDS_EACH:=10}" "${ROUNDS:=3}" "${CONNECTIONS:=16}" "${MEMORY_MIB:=1024}" "${WORK:=.}"
+: "${WHAT:=read write rows count sum count100 sum100}"
 work=$(mktemp -d "$(cd "$WORK" && pwd)/bench-sql.XXXXXX")
 pids=()
 pg_bin=$(ls -d /usr/lib/postgresql/*/bin | sort -V | tail -1)
@@ -127,7 +128,7 @@ measure() { # SERVER WHAT
 median() { sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
 
 printf '%-8s %10s %10s %10s   %s\n' '' widerow postgres innodb 'of PostgreSQL, of InnoDB'
-for what in read write rows count sum count100 sum100; do
+for what in $WHAT; do
     for ((round = 0; round < ROUNDS; round++)); do
         for s in widerow postgres innodb; do
             signal STOP
