@@ -294,6 +294,11 @@ static int archive_open(struct server *s)
                                            .ca_file = if_given(c->archive_ca_file)},
                                  .under = c->archive};
 
+    if (c->archive[0] && !s3_is_url(c->archive)) {
+        snprintf(s->message, sizeof(s->message), "--archive is s3://BUCKET/PREFIX, not '%s'.",
+                 c->archive);
+        return main_refuse(s);
+    }
     if (c->archive[0] && !delayload_has("libcurl.so.4")) {
         snprintf(s->message, sizeof(s->message),
                  "an archive needs libcurl, which is not there: install the package libcurl4.");
@@ -316,6 +321,7 @@ static int sql_open(struct server *s)
                              .tls_cert = c->tls_cert,
                              .tls_key = c->tls_key,
                              .connections_max = (int)c->sql_connections,
+                             .user_connections_max = (int)c->sql_user_connections,
                              .strangers_per_address_max = SQL_STRANGERS_MAX};
 
     if (strcmp(c->sql, "off") == 0)

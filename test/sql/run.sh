@@ -9,7 +9,7 @@ openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 
     -keyout "$work/key.pem" -out "$work/cert.pem" 2>/dev/null
 export WIDEROW_ACCESS_KEY_ID=key1 WIDEROW_ACCESS_KEY_SECRET=secret1 WIDEROW_INSTANCE=inst
 check "a server with --sql" serve s --engine mem --sql 127.0.0.1:0 --admin 127.0.0.1:0 --tls-cert "$work/cert.pem" --tls-key "$work/key.pem" \
-    --set table_ops_per_s_max=0
+    --sql-user-connections 1000 --set table_ops_per_s_max=0
 port=$(sed -n 's/^sql=.*://p' "$work/s.port")
 urls[s]=${urls[s]/http:/https:}
 sql() { # USER PASSWORD DATABASE STATEMENTS [FLAG…]
@@ -190,7 +190,7 @@ fi
 mkdir -m 700 "$work/g"
 (umask 077; printf 'inst key1 secret1\ninst reader secret2 ro:orders\ninst other secret3 rw:cards*\n' >"$work/g/credentials")
 unset WIDEROW_ACCESS_KEY_ID WIDEROW_ACCESS_KEY_SECRET
-check "a server whose keys have grants" serve g --sql 127.0.0.1:0 --sql-connections 5 --admin off
+check "a server whose keys have grants" serve g --sql 127.0.0.1:0 --sql-connections 7 --sql-user-connections 5 --admin off
 first_port=$port port=$(sed -n 's/^sql=.*://p' "$work/g.port")
 for table in orders cards; do
     check "table $table" mine "create table $table (k varchar, v bigint, primary key (k), index ${table}_v (v)); insert into $table (k, v) values ('a', 1)"
@@ -211,9 +211,12 @@ others() { [ "$(sql reader secret2 inst 'show processlist' -N | wc -l)" -eq 5 ];
 check "as many connections as may be" eventually others
 check "those of another key are not seen" says '1|' sql key1 secret1 inst 'select count(*) from orders' -N
 check "nor killed" fails 'ERROR 1094' sql key1 secret1 inst "kill $(sql reader secret2 inst 'show processlist' -N | head -1 | cut -f1)"
-exec {fd}<>"/dev/tcp/127.0.0.1/$port"
-check "one more than may be" fails 'ERROR 1040 \(08004\): Too many connections \(current limit: 5\)' sql reader secret2 inst 'select 1' --ssl=0
-exec {fd}>&-
+timeout 60 mariadb --no-defaults -h 127.0.0.1 -P "$port" -ureader -psecret2 inst <"$work/held" >/dev/null 2>&1 & sleepers+=($!)
+check "as many of a user as may be" eventually fails "ERROR 1226 \(42000\): User 'reader' has exceeded the 'max_user_connections' resource \(current value: 5\)" sql reader secret2 inst 'select 1'
+check "others come in" says '1|' sql key1 secret1 inst 'select count(*) from orders' -N
+exec {fd}<>"/dev/tcp/127.0.0.1/$port" {other_fd}<>"/dev/tcp/127.0.0.1/$port"
+check "one more than may be" fails 'ERROR 1040 \(08004\): Too many connections \(current limit: 7\)' sql key1 secret1 inst 'select 1' --ssl=0
+exec {fd}>&- {other_fd}>&-
 kill "${sleepers[@]}" 2>/dev/null; wait "${sleepers[@]}" 2>/dev/null
 check "and are not listed" says 'Tables|orders|' sql reader secret2 inst 'show tables'
 check "nor in information_schema" says 'TABLE_NAME|orders|' sql reader secret2 inst 'select TABLE_NAME from information_schema.TABLES'

@@ -175,6 +175,57 @@ bool channel_packet(struct channel *c, struct arena *a, size_t max, uint8_t *num
     return true;
 }
 
+bool channel_peek(const struct channel *c, bytes *payload, size_t *size)
+{
+    size_t there = (size_t)(c->ahead_to - c->ahead_from), n;
+    uint8_t number;
+
+    if (there < PACKET_HEADER_BYTES)
+        return false;
+    n = packet_header(c->ahead + c->ahead_from, &number);
+    if (number || n > there - PACKET_HEADER_BYTES)
+        return false;
+    *payload = bytes_of(c->ahead + c->ahead_from + PACKET_HEADER_BYTES, n);
+    *size = PACKET_HEADER_BYTES + n;
+    return true;
+}
+
+void channel_skip(struct channel *c, size_t size)
+{
+    c->ahead_from = (uint16_t)(c->ahead_from + size);
+}
+
+bool channel_fill(struct channel *c, bool *more)
+{
+    size_t there = (size_t)(c->ahead_to - c->ahead_from), room = sizeof(c->ahead) - there;
+    ssize_t n;
+
+    *more = false;
+    memmove(c->ahead, c->ahead + c->ahead_from, there);
+    c->ahead_from = 0;
+    c->ahead_to = (uint16_t)there;
+    if (!room)
+        return false;
+    do
+        n = recv(c->fd, c->ahead + there, room, MSG_DONTWAIT);
+    while (n < 0 && errno == EINTR);
+    if (n <= 0)
+        return n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
+    c->ahead_to = (uint16_t)(there + (size_t)n);
+    *more = (size_t)n == room;
+    return true;
+}
+
+size_t channel_offer(struct channel *c, bytes b)
+{
+    ssize_t n;
+
+    do
+        n = send(c->fd, b.ptr, b.len, MSG_NOSIGNAL | MSG_DONTWAIT);
+    while (n < 0 && errno == EINTR);
+    return n < 0 ? 0 : (size_t)n;
+}
+
 void channel_close(struct channel *c)
 {
     if (c->ssl) {

@@ -6,7 +6,7 @@
 
 #include <openssl/types.h>
 
-#define CHANNEL_AHEAD_BYTES 2048
+#define CHANNEL_AHEAD_BYTES 4096
 #define CHANNEL_HEAD_BYTES 7
 
 struct channel {
@@ -38,6 +38,28 @@ bool channel_secure(struct channel *c, SSL_CTX *context);
  * number is not `*number`, which rises; or, and `overfull` says so, there was no room for it in the
  * bounds of `a`: it was read and forgotten, and the next one may come. */
 bool channel_packet(struct channel *c, struct arena *a, size_t max, uint8_t *number, bytes *out);
+
+/* ---- for who must not wait; without TLS ---- */
+
+/* Are there bytes that were read ahead and not taken? */
+static inline bool channel_is_ahead(const struct channel *c)
+{
+    return c->ahead_from < c->ahead_to;
+}
+
+/* The payload of the packet that begins a command, if all of it was read ahead: a view, for as long
+ * as nothing is read; *size is what the packet takes. */
+bool channel_peek(const struct channel *c, bytes *payload, size_t *size);
+
+/* It is done with. */
+void channel_skip(struct channel *c, size_t size);
+
+/* Reads ahead what is there. False: nothing can be: the client has gone, or there is no room.
+ * *more: there may be more of it already. */
+bool channel_fill(struct channel *c, bool *more);
+
+/* Sends what the client takes now; how much. */
+size_t channel_offer(struct channel *c, bytes b);
 
 void channel_close(struct channel *c);
 

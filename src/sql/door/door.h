@@ -34,6 +34,7 @@ struct door_conf {
     struct door_keys keys;
     const char *tls_cert, *tls_key; /* NULL or "": no TLS */
     int connections_max;            /* past it a client is told so (1040) */
+    int user_connections_max;       /* of one user (1226); 0: nine tenths of all */
     int strangers_per_address_max;  /* that have not shown who they are; 0: any */
 };
 

@@ -15,6 +15,9 @@
 #define HELD_SHARE 4         /* of what requests may hold, for what clients have sent */
 #define SHOWN_SQL_BYTES 1024 /* of a statement, in SHOW PROCESSLIST */
 
+struct visit;
+struct loop;
+
 struct connection {
     struct connection *next;
     struct door *door;
@@ -28,6 +31,15 @@ struct connection {
     char database[64], sql[SHOWN_SQL_BYTES + 1];
     size_t sql_size; /* 0: no statement runs */
     int64_t since_ms;
+    bool on_loop;        /* a loop serves it */
+    pthread_cond_t back; /* it is its thread's again */
+    struct visit *visit; /* its thread's, or the loop's that serves it, as all below */
+    struct loop *loop;
+    struct connection *next_ready;
+    bool readable; /* there may be something to read */
+    bool queued;   /* it has its turn soon */
+    bool here;     /* the reply came at once */
+    struct wr_reply *reply;
 };
 
 struct door {
@@ -38,6 +50,8 @@ struct door {
     SSL_CTX *tls; /* NULL: none */
     struct permits permits;
     struct pool *walkers;
+    struct loop **loops;
+    int loop_count;
     atomic_bool quit;
     /* Packets, prepared statements and their values, statements as they are understood: of all
      * connections together. */
@@ -54,8 +68,9 @@ struct door {
 
 /* A statement begins, or has ended (no bytes); nobody kills one that has not begun. */
 void process_show(struct connection *c, bytes database, bytes sql);
-/* Who is there; BYTES_NONE: nobody any more. A view, until it is told otherwise. */
-void process_user(struct connection *c, bytes user);
+/* Who is there. A view, until process_leave(). False: the user has as many as he may have. */
+bool process_enter(struct connection *c, bytes user);
+void process_leave(struct connection *c);
 /* For the sessions of the connection. */
 struct processes process_functions(struct connection *c);
 bool process_kill(struct connection *by, uint64_t number, bool connection);

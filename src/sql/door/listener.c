@@ -4,6 +4,7 @@
 #include "base/thread.h"
 #include "net/address.h"
 #include "net/tls.h"
+#include "sql/door/loop.h"
 
 #include <errno.h>
 #include <netinet/tcp.h>
@@ -32,6 +33,7 @@ static void connection_leave(struct connection *c)
     d->count--;
     pthread_cond_signal(&d->left);
     pthread_mutex_unlock(&d->lock);
+    pthread_cond_destroy(&c->back);
     pthread_mutex_destroy(&c->lock);
     mem_free(c);
 }
@@ -100,6 +102,7 @@ static void take(struct door *d, int fd, const struct sockaddr_storage *peer)
     c->channel.fd = fd;
     c->peer = *peer;
     pthread_mutex_init(&c->lock, NULL);
+    thread_cond_init(&c->back);
     pthread_mutex_lock(&d->lock);
     place = place_find(d, peer);
     if (place) {
@@ -110,6 +113,7 @@ static void take(struct door *d, int fd, const struct sockaddr_storage *peer)
     }
     pthread_mutex_unlock(&d->lock);
     if (!place) {
+        pthread_cond_destroy(&c->back);
         pthread_mutex_destroy(&c->lock);
         mem_free(c);
         refuse(fd, d->conf.connections_max);
@@ -204,6 +208,8 @@ int door_open(const struct door_conf *conf, struct door **out, char *message, si
 
     *out = NULL;
     d->conf = *conf;
+    if (!d->conf.user_connections_max)
+        d->conf.user_connections_max = conf->connections_max - conf->connections_max / 10;
     d->listen_fd = d->bell[0] = d->bell[1] = -1;
     pthread_mutex_init(&d->lock, NULL);
     pthread_cond_init(&d->left, NULL);
@@ -213,11 +219,16 @@ int door_open(const struct door_conf *conf, struct door **out, char *message, si
     code = tls_open(d, message, size);
     if (!code)
         code = walkers_open(d, processors, message, size);
+    if (!code && !loops_open(d)) {
+        snprintf(message, size, "%s: the system gives no thread or file", d->conf.setting);
+        code = E_INTERNAL;
+    }
     if (!code)
         code = listener_open(d, message, size);
     if (code) {
         if (d->listen_fd >= 0)
             close(d->listen_fd);
+        loops_close(d);
         pool_stop(d->walkers);
         tls_context_free(d->tls);
         mem_free(d);
@@ -240,6 +251,7 @@ void door_close(struct door *d)
     while (d->count)
         pthread_cond_wait(&d->left, &d->lock);
     pthread_mutex_unlock(&d->lock);
+    loops_close(d);
     pool_stop(d->walkers);
     close(d->listen_fd);
     close(d->bell[0]);

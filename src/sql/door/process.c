@@ -18,12 +18,43 @@ void process_show(struct connection *c, bytes database, bytes sql)
     pthread_mutex_unlock(&c->lock);
 }
 
-void process_user(struct connection *c, bytes user)
+static void user_set(struct connection *c, bytes user)
 {
     pthread_mutex_lock(&c->lock);
     c->user = user;
     pthread_mutex_unlock(&c->lock);
     process_show(c, BYTES_NONE, BYTES_NONE);
+}
+
+/* Under the door's lock. */
+static int count_of(struct door *d, bytes user)
+{
+    int count = 0;
+
+    for (struct connection *c = d->connections; c; c = c->next) {
+        pthread_mutex_lock(&c->lock);
+        count += c->user.ptr && bytes_equal(c->user, user);
+        pthread_mutex_unlock(&c->lock);
+    }
+    return count;
+}
+
+bool process_enter(struct connection *c, bytes user)
+{
+    struct door *d = c->door;
+    bool place;
+
+    pthread_mutex_lock(&d->lock);
+    place = count_of(d, user) < d->conf.user_connections_max;
+    if (place)
+        user_set(c, user);
+    pthread_mutex_unlock(&d->lock);
+    return place;
+}
+
+void process_leave(struct connection *c)
+{
+    user_set(c, BYTES_NONE);
 }
 
 /* Under both locks: the same user's? `by` is the caller's own, whose user does not change now. */

@@ -160,18 +160,27 @@ static struct wr_reply *exec_patiently(struct run *r, const struct wr_request *r
     return reply;
 }
 
-int run_exec(struct run *r, struct wr_request *request, const struct wr_reply **out)
+static void request_fill(struct run *r, struct wr_request *request)
 {
-    struct wr_reply *reply;
-
     request->instance = request->instance.ptr ? request->instance : r->session->database;
     request->client = r->session->conf.client;
     request->deadline_ms = r->deadline_ms;
     request->gone = r->session->conf.gone;
-    reply = exec_patiently(r, request);
+}
+
+static const struct wr_reply *reply_take(struct run *r, struct wr_reply *reply)
+{
     arena_on_release(r->arena, reply_release, reply);
-    *out = reply;
-    return reply->code ? run_fail_reply(r, reply) : 0;
+    return reply;
+}
+
+int run_exec(struct run *r, struct wr_request *request, const struct wr_reply **out)
+{
+    if (r->deferred)
+        return run_whole(r);
+    request_fill(r, request);
+    *out = reply_take(r, exec_patiently(r, request));
+    return (*out)->code ? run_fail_reply(r, *out) : 0;
 }
 
 int run_request(struct run *r, struct wr_request *request, const struct wr_reply **out)
@@ -179,6 +188,42 @@ int run_request(struct run *r, struct wr_request *request, const struct wr_reply
     request->instance = request->instance.ptr ? request->instance : r->session->database;
     RUN_TRY(run_allowed(r, request));
     return run_exec(r, request, out);
+}
+
+/* ---- statements that must not wait ---- */
+
+int run_whole(struct run *r)
+{
+    r->deferred->whole = true;
+    return -1;
+}
+
+int run_last(struct run *r, struct wr_request *request, run_end_fn *end, void *of)
+{
+    request_fill(r, request);
+    RUN_TRY(run_allowed(r, request));
+    r->out->single = true;
+    if (!r->deferred)
+        return end(r, of, reply_take(r, exec_patiently(r, request)));
+    r->deferred->request = *request;
+    r->deferred->end = end;
+    r->deferred->of = of;
+    return 0;
+}
+
+const struct wr_request *deferred_request(const struct deferred *d)
+{
+    return &d->request;
+}
+
+bool deferred_end(struct deferred *d, struct wr_reply *reply)
+{
+    const struct wr_reply *held = reply_take(&d->run, reply);
+
+    if (held->code == WR_E_CONFLICT) /* waited for where one may wait */
+        return false;
+    d->end(&d->run, d->of, held);
+    return true;
 }
 
 bool run_is_word(bytes word, const char *spelled)

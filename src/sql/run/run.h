@@ -55,6 +55,7 @@ struct run {
     bool only_columns;              /* the sink wants these, and no row is read for them */
     bytes about;                    /* information_schema has this table alone; ptr NULL: all */
     uint64_t rows_read, bytes_read; /* by walks; bytes as capacity units count them */
+    struct deferred *deferred;      /* it must not wait; NULL: it may */
 };
 
 static inline bool run_is_tablestore(const struct run *r)
@@ -84,6 +85,28 @@ int run_request(struct run *r, struct wr_request *request, const struct wr_reply
 
 /* The same without asking: the caller has asked for what it is a part of. */
 int run_exec(struct run *r, struct wr_request *request, const struct wr_reply **out);
+
+/* Goes on with the reply to a request, of whatever code. 0, or the fault is said. */
+typedef int run_end_fn(struct run *r, void *of, const struct wr_reply *reply);
+
+/* Asks for what ends the statement: end(r, of, reply) follows, at once, or, where it must not wait,
+ * by session_end(). `of` and what the request names are in the arena then. */
+int run_last(struct run *r, struct wr_request *request, run_end_fn *end, void *of);
+
+/* A statement of one request between the request and its reply, while no thread waits. */
+struct deferred {
+    struct run run;
+    bool whole; /* it would have to wait for more than that: nothing was done */
+    struct wr_request request;
+    run_end_fn *end; /* NULL: it has ended without a request */
+    void *of;
+};
+
+/* False: the row is locked, and the statement is to be run where it may wait. */
+bool deferred_end(struct deferred *d, struct wr_reply *reply);
+
+/* Not 0, always: a statement that must not wait would have to, and is begun anew where it may. */
+int run_whole(struct run *r);
 
 /* A write was answered. */
 void run_written(struct run *r, const struct wr_capacity *consumed);

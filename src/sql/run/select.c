@@ -337,6 +337,8 @@ int compute_value(struct run *r, const struct expr *e, struct wr_value *out)
 
     if (convert_constant(r, e, out))
         return 0;
+    if (r->deferred)
+        return run_whole(r);
     RUN_TRY(render_value(r, e, &sql));
     RUN_TRY(engine_open(r, &engine));
     if (sqlite3_prepare_v2(engine->sqlite, sql.ptr, (int)sql.len + 1, &statement, NULL) ||
@@ -409,13 +411,37 @@ static void columns_describe(struct run *r, const struct sql_table *t, const str
     }
 }
 
-/* A GetRow, when the statement is no more than that; *served tells. */
+struct point {
+    const struct sql_table *table;
+    const struct span *span;
+    const size_t *columns;
+    const struct column *described;
+    size_t count;
+};
+
+static int point_end(struct run *r, void *of, const struct wr_reply *reply)
+{
+    const struct point *p = of;
+    struct wr_value *values;
+
+    if (reply->code)
+        return run_fail_reply(r, reply);
+    RUN_TRY(run_read(r, p->table->name, &reply->row.consumed, 1));
+    RUN_TRY(r->sink->columns(r->sink, p->described, p->count));
+    if (!span_sees(p->span, &reply->row.row))
+        return 0;
+    values = ARENA_ARRAY(r->arena, struct wr_value, p->count);
+    for (size_t i = 0; i < p->count; i++)
+        values[i] = table_value(p->table, p->columns[i], &reply->row.row);
+    return r->sink->row(r->sink, values);
+}
+
+/* A GetRow, when the statement is no more than that; *served tells. `span` is in the arena. */
 static int run_point(struct run *r, const struct select *s, const struct span *span, bool *served)
 {
     struct wr_request request = {WR_REQUEST(GET_ROW)};
-    const struct wr_reply *reply;
+    struct point *p = ARENA_NEW(r->arena, struct point);
     struct wr_bytes *names;
-    struct wr_value *values;
     struct column *described;
     struct sql_table *t;
     size_t *columns, count;
@@ -443,27 +469,22 @@ static int run_point(struct run *r, const struct select *s, const struct span *s
     if (empty || r->only_columns)
         return r->sink->columns(r->sink, described, count);
     RUN_TRY(transaction_read(r, t, false, &key, &key, &request.get_row.transaction));
-    RUN_TRY(run_request(r, &request, &reply));
-    RUN_TRY(run_read(r, t->name, &reply->row.consumed, 1));
-    RUN_TRY(r->sink->columns(r->sink, described, count));
-    if (!span_sees(span, &reply->row.row))
-        return 0;
-    values = ARENA_ARRAY(r->arena, struct wr_value, count);
-    for (size_t i = 0; i < count; i++)
-        values[i] = table_value(t, columns[i], &reply->row.row);
-    return r->sink->row(r->sink, values);
+    *p = (struct point){t, span, columns, described, count};
+    return run_last(r, &request, point_end, p);
 }
 
 int run_select(struct run *r, const struct select *s)
 {
+    struct span *span = ARENA_NEW(r->arena, struct span);
     struct hints hints;
-    struct span span;
     bool served;
 
     RUN_TRY(select_hints(r, s, &hints));
-    RUN_TRY(span_read(r, &hints, &span));
-    RUN_TRY(run_point(r, s, &span, &served));
-    if (!served && !hints.force_index.ptr && span_is_plain(&span) && !run_is_tablestore(r))
+    RUN_TRY(span_read(r, &hints, span));
+    RUN_TRY(run_point(r, s, span, &served));
+    if (!served && r->deferred)
+        return run_whole(r);
+    if (!served && !hints.force_index.ptr && span_is_plain(span) && !run_is_tablestore(r))
         RUN_TRY(run_aggregate(r, s, &served));
-    return served ? 0 : run_sqlite(r, s, &hints, &span, run_prepared);
+    return served ? 0 : run_sqlite(r, s, &hints, span, run_prepared);
 }

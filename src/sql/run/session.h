@@ -189,6 +189,7 @@ struct outcome {
     enum outcome_kind kind;
     struct consumed *consumed; /* of each table, in the order of their first reads */
     int64_t written, checked;  /* capacity units of writes: written, and read on their way */
+    bool single;               /* it was one request: session_begin() would have begun it */
 };
 
 /* Runs one statement. `tree`: as it was understood by session_prepare(); NULL: it is read now.
@@ -197,5 +198,29 @@ struct outcome {
 void session_run(struct session *s, struct arena *a, bytes sql, const struct statement *tree,
                  const struct wr_value *values, size_t value_count, struct sink *sink,
                  struct outcome *out);
+
+/* ---- statements of one request, on a thread that must not wait ---- */
+
+struct deferred;
+
+enum session_begun {
+    SESSION_WHOLE,   /* it may be more than one request, or wait: it is session_run()'s. Nothing was
+                        done, and the sink has heard nothing */
+    SESSION_ENDED,   /* as session_run() ends; no request was needed */
+    SESSION_REQUEST, /* *deferred is what it waits for */
+};
+
+/* Begins one statement; what is given has to stay until it has ended. */
+enum session_begun session_begin(struct session *s, struct arena *a, bytes sql,
+                                 const struct statement *tree, const struct wr_value *values,
+                                 size_t value_count, struct sink *sink, struct outcome *out,
+                                 struct deferred **deferred);
+
+/* For wr_submit(). */
+const struct wr_request *deferred_request(const struct deferred *d);
+
+/* Ends it with the reply, which is the arena's from now on. False: it has not ended, and nothing
+ * was done, as with SESSION_WHOLE: somebody has locked the row, say, for which one waits. */
+bool session_end(struct deferred *d, struct wr_reply *reply);
 
 #endif

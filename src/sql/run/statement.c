@@ -291,3 +291,55 @@ void session_run(struct session *s, struct arena *a, bytes sql, const struct sta
     if (!out->fault.number && tree->type != STATEMENT_SHOW)
         units_add(s, out);
 }
+
+/* ---- without waiting ---- */
+
+/* Of these types some are one request. */
+static bool may_be_single(enum statement_type type)
+{
+    return type == STATEMENT_SELECT || type == STATEMENT_UPSERT || type == STATEMENT_UPDATE ||
+           type == STATEMENT_DELETE;
+}
+
+static bool is_in_transaction(const struct session *s)
+{
+    return s->transaction.manual || s->transaction.said || s->transaction.id.ptr;
+}
+
+enum session_begun session_begin(struct session *s, struct arena *a, bytes sql,
+                                 const struct statement *tree, const struct wr_value *values,
+                                 size_t value_count, struct sink *sink, struct outcome *out,
+                                 struct deferred **deferred)
+{
+    struct deferred *d = ARENA_NEW(a, struct deferred);
+    struct run *r = &d->run;
+
+    *r = (struct run){
+        .session = s, .arena = a, .sql = sql, .parameters = values, .sink = sink, .out = out};
+    r->deferred = *deferred = d;
+    *out = (struct outcome){.affected = 0};
+    r->deadline_ms = deadline_of(s);
+    if (is_in_transaction(s) || run_is_tablestore(r))
+        return SESSION_WHOLE;
+    if (!tree && tree_read(r, &tree))
+        return SESSION_ENDED;
+    if (tree->parameter_count != value_count || !may_be_single(tree->type))
+        return SESSION_WHOLE;
+    statements[tree->type](r, tree);
+    if (d->whole)
+        return SESSION_WHOLE;
+    if (!out->fault.number && d->end)
+        return SESSION_REQUEST;
+    if (!out->fault.number)
+        units_add(s, out);
+    return SESSION_ENDED;
+}
+
+bool session_end(struct deferred *d, struct wr_reply *reply)
+{
+    if (!deferred_end(d, reply))
+        return false;
+    if (!d->run.out->fault.number)
+        units_add(d->run.session, d->run.out);
+    return true;
+}

@@ -173,6 +173,8 @@ int table_find(struct run *r, const struct table_name *name, struct sql_table **
         *out = table_of(r, known);
         return 0;
     }
+    if (r->deferred)
+        return run_whole(r);
     state = wr_table_state(r->session->conf.db, database, name->table);
     *out = state ? table_remember(r, name, database, state) : NULL;
     return *out ? 0 : table_ask(r, name, out);

@@ -159,33 +159,43 @@ static int row_plan(const struct upsert *u, const struct row_item *row, size_t n
     return 0;
 }
 
-/* *held: the condition did; else nothing was written. */
-static int row_write(const struct upsert *u, const struct wr_row_change *change, bool *held)
+/* `of`: a flag that is set if the condition did not hold and nothing was written. */
+static int write_end(struct run *r, void *of, const struct wr_reply *reply)
+{
+    bool *missed = of;
+
+    *missed = reply->code == WR_E_CONDITION;
+    if (*missed)
+        return 0;
+    if (reply->code)
+        return run_fail_reply(r, reply);
+    run_written(r, &reply->row.consumed);
+    run_affected(r, 1);
+    return 0;
+}
+
+static int row_write(const struct upsert *u, const struct wr_row_change *change, bool *missed)
 {
     struct wr_request request = {WR_REQUEST(UPDATE_ROW), .instance = u->table->database};
-    const struct wr_reply *reply = NULL;
 
-    *held = true;
     request.update_row = *change;
     request.update_row.transaction = u->transaction;
-    if (run_request(u->r, &request, &reply)) {
-        if (!reply || reply->code != WR_E_CONDITION)
-            return -1;
-        u->r->out->fault.number = 0;
-        *held = false;
-        return 0;
-    }
-    run_written(u->r, &reply->row.consumed);
-    run_affected(u->r, 1);
-    return 0;
+    return run_last(u->r, &request, write_end, missed);
 }
 
 static int one_write(const struct upsert *u, const struct planned *p)
 {
-    bool held;
+    bool *missed = ARENA_NEW(u->r->arena, bool);
 
-    RUN_TRY(row_write(u, &p->change, &held));
-    return held || !p->has_otherwise ? 0 : row_write(u, &p->otherwise, &held);
+    if (!p->has_otherwise)
+        return row_write(u, &p->change, missed);
+    if (u->r->deferred)
+        return run_whole(u->r);
+    RUN_TRY(row_write(u, &p->change, missed));
+    if (*missed)
+        RUN_TRY(row_write(u, &p->otherwise, missed));
+    u->r->out->single = false;
+    return 0;
 }
 
 /* The first row that failed is the statement's fault. Rows whose conditions do not hold are left in
@@ -364,11 +374,12 @@ static int update_try(struct update *u, bool *again)
     struct wr_value *values = ARENA_ARRAY(r->arena, struct wr_value, count);
     struct wr_cell *cells = ARENA_ARRAY(r->arena, struct wr_cell, count);
     struct wr_request request = {WR_REQUEST(UPDATE_ROW), .instance = u->table->database};
-    const struct wr_reply *reply = NULL;
     struct wr_filter unchanged = {.type = WR_FILTER_COLUMN};
-    bool found = true;
+    bool found = true, *missed = ARENA_NEW(r->arena, bool);
 
     *again = false;
+    if (u->recomputes && r->deferred)
+        return run_whole(r);
     if (u->recomputes)
         RUN_TRY(recompute_row(r, u->s, u->table, values, &unchanged, &found));
     if (!found)
@@ -384,15 +395,9 @@ static int update_try(struct update *u, bool *again)
                                                 .transaction = u->transaction};
     if (unchanged.type != WR_FILTER_COLUMN || unchanged.column.column.ptr)
         request.update_row.condition.column = &unchanged;
-    if (run_request(r, &request, &reply)) {
-        if (!reply || reply->code != WR_E_CONDITION)
-            return -1;
-        r->out->fault.number = 0;
-        *again = request.update_row.condition.column != NULL;
-        return 0;
-    }
-    run_written(r, &reply->row.consumed);
-    run_affected(r, 1);
+    RUN_TRY(run_last(r, &request, write_end, missed));
+    *again = *missed && request.update_row.condition.column;
+    r->out->single = !u->recomputes;
     return 0;
 }
 
@@ -426,10 +431,19 @@ int run_update(struct run *r, const struct statement *s)
 
 /* ---- DELETE ---- */
 
+static int delete_end(struct run *r, void *of, const struct wr_reply *reply)
+{
+    (void)of;
+    if (reply->code)
+        return run_fail_reply(r, reply);
+    run_written(r, &reply->row.consumed);
+    run_affected(r, 1); /* nobody has looked whether it was there */
+    return 0;
+}
+
 int run_delete(struct run *r, const struct statement *s)
 {
     struct wr_request request = {WR_REQUEST(DELETE_ROW)};
-    const struct wr_reply *reply;
     struct sql_table *t;
     bytes transaction;
     struct wr_key key;
@@ -443,8 +457,5 @@ int run_delete(struct run *r, const struct statement *s)
     RUN_TRY(transaction_enter(r, t, &key.columns[0].value, &transaction));
     request.delete_row = (struct wr_row_change){
         .type = WR_DELETE, .table = t->name, .row = {.key = key}, .transaction = transaction};
-    RUN_TRY(run_request(r, &request, &reply));
-    run_written(r, &reply->row.consumed);
-    run_affected(r, 1); /* nobody has looked whether it was there */
-    return 0;
+    return run_last(r, &request, delete_end, NULL);
 }

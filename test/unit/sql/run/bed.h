@@ -63,6 +63,22 @@ static int on_row(struct sink *s, const struct wr_value *values)
     return 0;
 }
 
+/* As a loop does it, and as a connection's thread where a loop does not. */
+static enum session_begun bed_run(struct bed *b, struct arena *a, const char *sql,
+                                  const struct statement *tree, const struct wr_value *values,
+                                  size_t n, struct sink *sink, struct outcome *out)
+{
+    struct deferred *d;
+    enum session_begun begun =
+        session_begin(b->session, a, bytes_str(sql), tree, values, n, sink, out, &d);
+
+    if (begun == SESSION_REQUEST && !session_end(d, wr_exec(b->db, deferred_request(d))))
+        begun = SESSION_WHOLE;
+    if (begun == SESSION_WHOLE)
+        session_run(b->session, a, bytes_str(sql), tree, values, n, sink, out);
+    return begun;
+}
+
 /* In the arena. `tree` as of session_run(). */
 static const char *answer_tree(struct bed *b, struct arena *in, const char *sql,
                                const struct statement *tree, const struct wr_value *values,
@@ -76,7 +92,7 @@ static const char *answer_tree(struct bed *b, struct arena *in, const char *sql,
     arena_init(&a, NULL, 0);
     arena_init(&w.arena, NULL, 0);
     buf_init(&w.out, &w.arena, 0);
-    session_run(b->session, &a, bytes_str(sql), tree, values, n, &w.sink, &out);
+    bed_run(b, &a, sql, tree, values, n, &w.sink, &out);
     if (out.fault.number)
         buf_put_bytes(&w.out,
                       arena_printf(&w.arena, "!%u %.*s", out.fault.number, (int)out.fault.text.len,
