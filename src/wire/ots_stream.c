@@ -228,14 +228,14 @@ void ots_encode_get_stream_record_request(struct buf *b, const struct wr_request
     pb_put_bytes(b, 3, g->table);
 }
 
-/* The old values, as a row without key. */
+/* The old values, as a row without key columns. */
 static void put_original(struct buf *b, const struct wr_stream_record *r)
 {
     struct wr_row row = {.cells = r->original, .cell_count = r->original_count};
-    size_t n = PLAIN_HEADER_BYTES + plain_change_size(&row, WR_PUT);
+    size_t n = PLAIN_HEADER_BYTES + plain_old_cells_size(&row);
 
     pb_put_head(b, 3, n);
-    plain_put_change(plain_put_header(buf_reserve(b, n)), &row, WR_PUT);
+    plain_put_old_cells(plain_put_header(buf_reserve(b, n)), &row);
     buf_commit(b, n);
 }
 

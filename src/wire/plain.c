@@ -697,6 +697,20 @@ uint8_t *plain_put_change(uint8_t *p, const struct wr_row *row, enum wr_change_t
 
 /* ---- writing records */
 
+size_t plain_old_cells_size(const struct wr_row *row)
+{
+    return 1 + plain_change_size(row, WR_PUT);
+}
+
+uint8_t *plain_put_old_cells(uint8_t *p, const struct wr_row *row)
+{
+    uint8_t row_crc = 0;
+
+    *p++ = TAG_ROW_PK;
+    p = put_change_cells(p, row, &row_crc);
+    return put_sum(p, TAG_ROW_CHECKSUM, crc8_byte(row_crc, 0));
+}
+
 size_t plain_record_size(const struct wr_row *row)
 {
     return plain_change_size(row, WR_PUT) + EXTENSION_BYTES_ALL;

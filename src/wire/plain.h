@@ -66,6 +66,11 @@ uint8_t *plain_put_row(uint8_t *p, const struct wr_row *row, uint32_t key_mask);
 size_t plain_change_size(const struct wr_row *row, enum wr_change_type type);
 uint8_t *plain_put_change(uint8_t *p, const struct wr_row *row, enum wr_change_type type);
 
+/* What a row held before a change, in a stream's record: cells without a key, and without header.
+ * The key section is there all the same: the tunnel worker for Go reads no row without one. */
+size_t plain_old_cells_size(const struct wr_row *row);
+uint8_t *plain_put_old_cells(uint8_t *p, const struct wr_row *row);
+
 /* Where a stream's record stands in its shard. */
 struct plain_sequence {
     int32_t epoch;

@@ -28,33 +28,38 @@ func tunnels() tunnel.TunnelClient {
 	return tunnel.NewTunnelClient(settings.endpoint, settings.instance, settings.id, settings.secret)
 }
 
-// worker reads the tunnel as the SDK does by itself, and hands over each record.
-func worker(id string, each func(told)) (tunnel.TunnelWorker, error) {
-	quiet := zap.NewNop()
-	config := &tunnel.TunnelWorkerConfig{
+// quick works as the SDK does by itself, only without its long pauses, and hands over each record.
+func quick(each func(channel string, record *tunnel.Record)) *tunnel.TunnelWorkerConfig {
+	return &tunnel.TunnelWorkerConfig{
 		HeartbeatInterval: time.Second,
 		HeartbeatTimeout:  3 * time.Second,
 		LogConfig:         &zap.Config{Level: zap.NewAtomicLevelAt(zap.FatalLevel), Encoding: "json"},
 		BackoffConfig:     &tunnel.ChannelBackoffConfig{MaxDelay: 100 * time.Millisecond},
 		ProcessorFactory: &tunnel.SimpleProcessFactory{
-			Logger:     quiet,
+			Logger:     zap.NewNop(),
 			CpInterval: 200 * time.Millisecond,
 			ProcessFunc: func(context *tunnel.ChannelContext, records []*tunnel.Record) error {
 				for _, record := range records {
-					one := told{channel: context.ChannelId, at: record.Timestamp}
-					one.pk = record.PrimaryKey.PrimaryKeys[0].Value.(int64)
-					for _, column := range record.Columns {
-						if *column.Name == "v" {
-							one.v = column.Value.(int64)
-						}
-					}
-					each(one)
+					each(context.ChannelId, record)
 				}
 				return nil
 			},
 		},
 	}
-	return tunnels().NewTunnelWorker(id, config)
+}
+
+// worker tells each row or change of the tunnel.
+func worker(id string, each func(told)) (tunnel.TunnelWorker, error) {
+	return tunnels().NewTunnelWorker(id, quick(func(channel string, record *tunnel.Record) {
+		one := told{channel: channel, at: record.Timestamp}
+		one.pk = record.PrimaryKey.PrimaryKeys[0].Value.(int64)
+		for _, column := range record.Columns {
+			if *column.Name == "v" {
+				one.v = column.Value.(int64)
+			}
+		}
+		each(one)
+	}))
 }
 
 // A process of its own, which can be killed: the test program once more. It prints what it is told.
@@ -282,6 +287,35 @@ func TestTunnel(t *testing.T) {
 		for key := 0; key < 1200; key++ {
 			t.equal(fmt.Sprint("values of row ", key), s.values[int64(key)], []int64{int64(key)})
 		}
+	})
+	run(t, "a worker is told what a column held before", func(t *T) {
+		table := t.intTable()
+		_, err := client.UpdateTable(&ts.UpdateTableRequest{TableName: table, StreamSpec: &ts.StreamSpecification{
+			EnableStream: true, ExpirationTime: 24, OriginColumnsToGet: []string{"v"}}})
+		t.must(err)
+		id := t.tunnel(table, "changes", tunnel.TunnelTypeStream)
+		t.put(table, pk("pk", 1), c("v", 1))
+		t.put(table, pk("pk", 1), c("v", 2))
+		var before []any
+		done := make(chan bool, 1)
+		config := quick(func(_ string, record *tunnel.Record) {
+			for _, column := range record.OriginColumns {
+				before = append(before, column.Value)
+			}
+			if record.Columns[0].Value == int64(2) {
+				done <- true
+			}
+		})
+		w, err := tunnels().NewTunnelWorker(id, config)
+		t.must(err)
+		defer w.Shutdown()
+		go w.ConnectAndWorking()
+		select {
+		case <-done:
+		case <-time.After(20 * time.Second):
+			t.fail("the change of a row that was there never came")
+		}
+		t.equal("values before", before, []any{int64(1)})
 	})
 	run(t, "of two workers one is killed: every change comes, and those of a row in order", func(t *T) {
 		table := t.intTable()
