@@ -89,7 +89,8 @@ int walk_row(struct ctx *c, struct client *cl, const struct wr_get_row *get, str
     return 0;
 }
 
-/* The first row of the page by pieces; what it fails with is for the caller to forget. */
+/* The first row of the page by pieces; what it fails with is for the caller to forget. Where there
+ * is no row, none was too large, and the page failed for another reason. */
 static int read_first(struct ctx *c, struct client *cl, const struct wr_request *page,
                       struct wr_reply *out)
 {
@@ -98,7 +99,7 @@ static int read_first(struct ctx *c, struct client *cl, const struct wr_request 
 
     TRY(first_key(c, cl, page, out));
     if (!out->range.row_count)
-        return 0;
+        return fail(c, E_PARAMETER, "there is no row");
     get.key = out->range.rows[0].key;
     TRY(walk_row(c, cl, &get, row));
     out->range.rows = row;

@@ -80,6 +80,8 @@ check "nobody there" exits 5 "is widerowd running there" get t a 1
 at=(--dir "$work/data")
 
 # ---- scan ----
+check "a table without rows" run create empty --key k:string
+check "a wrong column of one without rows" exits 2 "Invalid column name: '#'" scan empty --columns '#'
 for n in 1 2 3 4 5; do run put s "p$n" "$n" v=$n 2>/dev/null || { run create s --key k:string,n:integer && run put s "p$n" "$n" v=$n; }; done
 run put s pé 6 v=6.5
 run put s q 7 w=x
