@@ -41,6 +41,17 @@ static bool limit_word(const char *name, const char *value, long long *out)
     return false;
 }
 
+/* The words that a limit may be set to, for a message; false if it has none. */
+static bool words_of(const char *name, char *out, size_t size)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < PORT_COUNT(words); i++)
+        if (strcmp(words[i].limit, name) == 0 && n < size)
+            n += (size_t)snprintf(out + n, size - n, "%s%s", n ? ", " : "", words[i].word);
+    return n != 0;
+}
+
 static bool limit_number(const struct limit_row *row, const char *value, long long *out)
 {
     char *end;
@@ -101,6 +112,7 @@ const char *limits_set(struct limits *l, const char *name, const char *value, ch
                        size_t size)
 {
     size_t i = limits_find(name);
+    char choices[80];
     long long v;
 
     if (!limits_name(i)) {
@@ -108,8 +120,11 @@ const char *limits_set(struct limits *l, const char *name, const char *value, ch
         return message;
     }
     if (!limit_word(name, value, &v) && !limit_number(&rows[i], value, &v)) {
-        snprintf(message, size, "%s: '%s' is not a whole number from %lld to %lld", name, value,
-                 (long long)rows[i].min, (long long)rows[i].max);
+        if (words_of(name, choices, sizeof(choices)))
+            snprintf(message, size, "%s: '%s' is none of %s", name, value, choices);
+        else
+            snprintf(message, size, "%s: '%s' is not a whole number from %lld to %lld", name, value,
+                     (long long)rows[i].min, (long long)rows[i].max);
         return message;
     }
     *limit_at(l, &rows[i]) = v;

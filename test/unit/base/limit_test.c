@@ -59,6 +59,8 @@ static void test_setting(void **state)
     assert_true(l.filters_max == 64);
     assert_non_null(limits_set(&l, "filters_max", "1025", message, sizeof(message)));
     assert_string_equal(message, "filters_max: '1025' is not a whole number from 1 to 1024");
+    assert_non_null(limits_set(&l, "enforce_throughput", "on", message, sizeof(message)));
+    assert_string_equal(message, "enforce_throughput: 'on' is none of off, reserved, partition");
     assert_non_null(limits_set(&l, "filter_max", "1", message, sizeof(message)));
     assert_string_equal(message, "filter_max: no such setting");
 }
