@@ -464,6 +464,15 @@ static bool is_choice(const struct setting *row, const char *value)
     return false;
 }
 
+/* s3://BUCKET, and perhaps a prefix. */
+static bool is_place_of_archives(const char *text)
+{
+    static const char scheme[] = "s3://";
+    size_t n = strlen(scheme);
+
+    return strncmp(text, scheme, n) == 0 && text[n] && text[n] != '/';
+}
+
 static int choices_check(struct load *l)
 {
     struct config *c = l->c;
@@ -484,6 +493,9 @@ static int choices_check(struct load *l)
         return config_refuse(l,
                              "%s: the HTTP door cannot be off, it is the only one. Give ADDR:PORT.",
                              l->given[SETTING_http].source);
+    if (c->archive[0] && !is_place_of_archives(c->archive))
+        return config_refuse(l, "%s: '%s' names no bucket. Write it like s3://BUCKET/PREFIX.",
+                             l->given[SETTING_archive].source, c->archive);
     if (!c->tls_cert[0] == !c->tls_key[0])
         return E_OK;
     return config_refuse(l, "%s is given without %s. TLS needs both: the certificate and its key.",

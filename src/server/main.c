@@ -294,11 +294,6 @@ static int archive_open(struct server *s)
                                            .ca_file = if_given(c->archive_ca_file)},
                                  .under = c->archive};
 
-    if (c->archive[0] && !s3_is_url(c->archive)) {
-        snprintf(s->message, sizeof(s->message), "--archive is s3://BUCKET/PREFIX, not '%s'.",
-                 c->archive);
-        return main_refuse(s);
-    }
     if (c->archive[0] && !delayload_has("libcurl.so.4")) {
         snprintf(s->message, sizeof(s->message),
                  "an archive needs libcurl, which is not there: install the package libcurl4.");

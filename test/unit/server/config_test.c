@@ -204,6 +204,10 @@ static void test_wrong_flags(void **state)
     REFUSED("cannot be off", (char *)NULL, "--http", "off");
     REFUSED("--tls-cert is given without --tls-key", (char *)NULL, "--tls-cert", "c.pem");
     REFUSED("WIDEROW_TLS_KEY is given without --tls-cert", "WIDEROW_TLS_KEY=k.pem", "--strict");
+    REFUSED("--archive: 'store' names no bucket. Write it like", (char *)NULL, "--archive",
+            "store");
+    REFUSED("'s3://' names no bucket", (char *)NULL, "--archive", "s3://");
+    REFUSED("'s3:///old' names no bucket", (char *)NULL, "--archive", "s3:///old");
     REFUSED("whole number from 1 to 1000000", (char *)NULL, "--requests", "0");
     REFUSED("WIDEROW_THREADS: 'x'", "WIDEROW_THREADS=x", "--strict");
     REFUSED("WIDEROW_ACCESS_KEY_SECRET is not set", "WIDEROW_ACCESS_KEY_ID=x", "--strict");
