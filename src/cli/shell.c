@@ -125,8 +125,12 @@ static int parse_flags(struct shell *s, int argc, char **argv, bool *script)
     }
     if (help)
         return manual_help(NULL);
-    fprintf(stderr, "widerow: %s. `widerow --help` lists the commands.\n",
-            left ? "flags in front of a command are for the shell, which takes no words" : message);
+    if (left)
+        fprintf(stderr,
+                "widerow: the command comes first, its flags behind it: widerow %s --help\n",
+                argv[0]);
+    else
+        fprintf(stderr, "widerow: %s. `widerow --help` lists the commands.\n", message);
     return EXIT_USAGE;
 }
 
