@@ -234,9 +234,11 @@ void ots_put_options(struct buf *b, unsigned field, const struct wr_table_option
     pb_close(b, start, 0);
 }
 
+enum { SERVICE_KEY = 1, OWN_KEY = 2 }; /* SSEKeyType */
+
 void ots_read_sse(const Ots__ServerSideEncryption *from, struct wr_sse_spec *out)
 {
-    bool known = from->has_key_type && (from->key_type == 1 || from->key_type == 2);
+    bool known = from->has_key_type && (from->key_type == SERVICE_KEY || from->key_type == OWN_KEY);
 
     *out = (struct wr_sse_spec){
         .given = true,
@@ -247,6 +249,7 @@ void ots_read_sse(const Ots__ServerSideEncryption *from, struct wr_sse_spec *out
     };
 }
 
+/* Only a key of the user's own has a name and a role. */
 void ots_put_sse(struct buf *b, unsigned field, const struct wr_sse_spec *sse)
 {
     size_t start = pb_open(b, field, 0);
@@ -254,9 +257,9 @@ void ots_put_sse(struct buf *b, unsigned field, const struct wr_sse_spec *sse)
     pb_put_int(b, 1, sse->enable);
     if (sse->key_type)
         pb_put_int(b, 2, sse->key_type);
-    if (sse->key_id.ptr)
+    if (sse->key_type == OWN_KEY && sse->key_id.ptr)
         pb_put_bytes(b, 3, sse->key_id);
-    if (sse->role_arn.ptr)
+    if (sse->key_type == OWN_KEY && sse->role_arn.ptr)
         pb_put_bytes(b, 4, sse->role_arn);
     pb_close(b, start, 0);
 }

@@ -379,6 +379,12 @@ static void test_description(void **state)
     assert_true(d->split_count == 1 && bytes_equal(d->splits[0].bytes, BYTES_LIT("m")));
     assert_int_equal(d->creation_us, 14);
 
+    /* A key of the service has no name, not even an empty one. */
+    reply.description.sse.key_type = 1;
+    d = &read_back(&req, &reply)->description;
+    assert_true(d->sse.enable && d->sse.key_type == 1 && !d->sse.key_id.ptr &&
+                !d->sse.role_arn.ptr);
+
     /* UpdateTable tells the resulting settings; the stream even if it is off. */
     req.op = WR_OP_UPDATE_TABLE;
     reply.description.stream.enable = false;
