@@ -293,5 +293,6 @@ const struct command command_bench = {
     .defaults = bench_defaults,
     .argc_min = 1,
     .argc_max = 1,
+    .makes_folder = true,
     .run_connected = bench,
 };

@@ -135,5 +135,6 @@ const struct command command_create = {
     .defaults = create_defaults,
     .argc_min = 1,
     .argc_max = 1,
+    .makes_folder = true,
     .run_connected = create,
 };

@@ -305,5 +305,6 @@ const struct command command_import = {
     .defaults = import_defaults,
     .argc_min = 1,
     .argc_max = 1,
+    .makes_folder = true,
     .run_connected = import_run,
 };

@@ -413,5 +413,6 @@ const struct command command_replay = {
     .defaults = replay_defaults,
     .argc_min = 1,
     .argc_max = 1,
+    .makes_folder = true,
     .run_connected = replay_run,
 };

@@ -321,5 +321,6 @@ const struct command command_series = {
     .defaults = series_defaults,
     .argc_min = 2,
     .argc_max = 3,
+    .makes_folder = true,
     .run_connected = series_run,
 };

@@ -60,6 +60,7 @@ struct command {
     size_t options_size;             /* of the struct that they fill */
     void (*defaults)(void *options); /* or NULL: all zero */
     int argc_min, argc_max;
+    bool makes_folder; /* a data folder of --dir that is not there is made, for new tables */
 
     /* One of the two, or both and `connects`, which says of the options whether the second is
      * wanted. The second is given a client and makes the connection flags known. Return 0,

@@ -59,12 +59,25 @@ static int exit_code(const struct cli *cli, int code)
 
 /* ---- running ---- */
 
+/* Opening a data folder makes it; of a folder that is only read the name was mistyped. */
+static int check_folder(struct ctx *c, const struct command *cmd, const char *dir)
+{
+    struct stat st;
+
+    if (!dir || cmd->makes_folder || stat(dir, &st) == 0 || errno != ENOENT)
+        return 0;
+    return fail(c, E_NOT_EXIST,
+                "there is no data folder %s; `widerow create` and `import` make one", dir);
+}
+
 static int run_connected(struct ctx *c, const struct command *cmd, struct cli *cli, void *options)
 {
     struct target target;
     struct client *client = NULL;
-    int code = target_open(c, &cli->where, &target);
+    int code;
 
+    TRY(check_folder(c, cmd, cli->where.dir));
+    code = target_open(c, &cli->where, &target);
     if (code == 0)
         code = client_open(c, &target, &client);
     if (code == 0)

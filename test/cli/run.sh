@@ -76,6 +76,11 @@ check "another wrong filter" exits 2 "a \) is missing" scan t --filter '(x > 1'
 check "a table that is there" exits 4 "exist" create t --key k:string
 check "no such command" exits 2 "did you mean put" putt
 check "flags in front of a command" exits 2 "the command comes first, its flags behind it: widerow scan --help" --dir "$work/data" scan
+at=(--dir "$work/no-such-folder")
+for command in "get t a 1" tables "put t a 1 x=1" "export t" "digest"; do
+    check "$command of a folder that is not there" exits 3 "there is no data folder .*no-such-folder" $command
+done
+check "none of them made it" test ! -e "$work/no-such-folder"
 at=(--endpoint http://127.0.0.1:1 --key-id a --key-secret b --instance i)
 check "nobody there" exits 5 "is widerowd running there" get t a 1
 at=(--dir "$work/data")
