@@ -199,8 +199,8 @@ static int refused(struct run *r, const struct select_engine *e)
 {
     const struct sql_table *t = e->module.refused;
 
-    return run_fail(r, FAULT_INEFFICIENT, RUN_TEXT(r->sql), RUN_TEXT(t->columns[0].name),
-                    RUN_TEXT(e->module.advice));
+    return run_fail(r, FAULT_INEFFICIENT, RUN_TEXT(bytes_skip(r->sql, r->explained)),
+                    RUN_TEXT(t->columns[0].name), RUN_TEXT(e->module.advice));
 }
 
 static int run_prepared(struct run *r, struct select_engine *e, struct rendered *made)
@@ -321,6 +321,7 @@ int run_explain(struct run *r, const struct statement *s)
                         "EXPLAIN [PLAN FOR] SELECT is served: it walks as far as a page");
     if (r->only_columns)
         return walks_columns(r);
+    r->explained = s->select->at;
     RUN_TRY(select_hints(r, s->select, &hints));
     RUN_TRY(span_read(r, &hints, &span));
     return run_sqlite(r, s->select, &hints, &span, explain_prepared);

@@ -525,7 +525,7 @@ static void test_explain(void **state)
          EXPLAINED "|t,index ts, then rows by key,s = s1,1,1,10,11,no"},
         {"explain select host from t where s > 's1'", EXPLAINED "|t,index ts,s > s1,1,1,10,1,no"},
         {"explain select v from t where v = 1", EXPLAINED
-         "|t,full scan,,1,1,NULL,NULL,Detect inefficient query: explain select v "
+         "|t,full scan,,1,1,NULL,NULL,Detect inefficient query: select v "
          "from t where v = 1 This query may be a full table scan and thus may have "
          "unpredictable performance. Add a bound on the first key column 'host', or "
          "permit it with the hint /*+ _l_allow_filtering_ */ (mariadb sends it with --comments)"},
