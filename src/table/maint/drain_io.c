@@ -82,7 +82,8 @@ static void apply_some(struct ctx *c, struct engine *e, struct drain_batch *item
                                                 .guard_count = items[i].edits.guard_count,
                                                 .edits = items[i].edits.items,
                                                 .edit_count = items[i].edits.count};
-    wait_apply_many(c, e, batches, n, codes);
+    if (n)
+        wait_apply_many(c, e, batches, n, codes);
     n = 0;
     for (size_t i = 0; i < count; i++)
         items[i].code = items[i].edits.count ? codes[n++] : E_OK;
