@@ -92,17 +92,22 @@ struct packing {
     struct dictionary dictionary;
     uint32_t *numbers; /* of the values; NULL: there is no dictionary */
     struct encoding encoding;
-    int level; /* of zstd */
+    const struct effort *effort;
     struct thrift page, packed;
 };
 
-/* A higher level takes its time: it must give at least so many percent. */
-static const struct {
-    int level;
+/* How long zstd searches; 0: as its level says. More takes its time: it must give at least so many
+ * percent. The last one is for texts that have much in common, but not with what is near, such as
+ * times: it looks at many places, but for matches that are worth telling where they are. */
+static const struct effort {
+    int level, hash_log, search_log, min_match;
     unsigned percent;
-} levels[] = {{3, 4}, {6, 10}};
+} efforts[] = {{.level = 1},
+               {.level = 3, .percent = 4},
+               {.level = 6, .percent = 10},
+               {.level = 9, .hash_log = 20, .search_log = 5, .min_match = 6, .percent = 5}};
 
-static size_t value_bytes(const struct chunk *k, uint32_t at)
+static inline size_t value_bytes(const struct chunk *k, uint32_t at)
 {
     return encode_is_text(k->type) ? load_u32(k->lengths.data + 4 * (size_t)at)
            : k->type == WR_BOOLEAN ? 1
@@ -147,14 +152,23 @@ static void number_values(struct packing *p)
     }
 }
 
+static void set_effort(struct packing *p, const struct effort *effort)
+{
+    p->effort = effort;
+    ZSTD_CCtx_setParameter(p->zstd, ZSTD_c_compressionLevel, effort->level);
+    ZSTD_CCtx_setParameter(p->zstd, ZSTD_c_hashLog, effort->hash_log);
+    ZSTD_CCtx_setParameter(p->zstd, ZSTD_c_searchLog, effort->search_log);
+    ZSTD_CCtx_setParameter(p->zstd, ZSTD_c_minMatch, effort->min_match);
+}
+
 /* Packs p->page into p->packed. */
 static void pack_page(struct packing *p)
 {
     size_t bound = ZSTD_compressBound(p->page.len);
 
     p->packed.len = 0;
-    p->packed.len = ZSTD_compressCCtx(p->zstd, thrift_reserve(&p->packed, bound), bound,
-                                      p->page.data, p->page.len, p->level);
+    p->packed.len = ZSTD_compress2(p->zstd, thrift_reserve(&p->packed, bound), bound, p->page.data,
+                                   p->page.len);
 }
 
 /* Bytes of the whole chunk, about, as the sample tells. */
@@ -228,18 +242,18 @@ static void try_delta_texts(struct packing *p, const struct value_run *sample, u
     }
 }
 
-static void choose_level(struct packing *p, const struct value_run *sample, uint64_t least)
+static void choose_effort(struct packing *p, const struct value_run *sample, uint64_t least)
 {
-    for (size_t i = 0; i < PORT_COUNT(levels); i++) {
-        int before = p->level;
+    for (size_t i = 1; i < PORT_COUNT(efforts); i++) {
+        const struct effort *before = p->effort;
         uint64_t size;
 
-        p->level = levels[i].level;
+        set_effort(p, &efforts[i]);
         size = try_encoding(p, sample, p->encoding);
-        if (size * 100 <= least * (100 - levels[i].percent))
+        if (size * 100 <= least * (100 - efforts[i].percent))
             least = size;
         else
-            p->level = before;
+            set_effort(p, before);
     }
 }
 
@@ -250,7 +264,7 @@ static void choose_encoding(struct packing *p)
     uint64_t least = UINT64_MAX;
 
     p->encoding = (struct encoding){ENCODING_PLAIN, 0};
-    p->level = 1;
+    set_effort(p, &efforts[0]);
     if (type == WR_BOOLEAN || !p->k->stored)
         return;
     sample = sample_of(p);
@@ -262,7 +276,7 @@ static void choose_encoding(struct packing *p)
         try_delta_texts(p, &sample, &least);
     if (p->numbers)
         try_dictionary(p, &sample, &least);
-    choose_level(p, &sample, least);
+    choose_effort(p, &sample, least);
 }
 
 /* ---- pages */

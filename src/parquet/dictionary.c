@@ -1,5 +1,6 @@
 #include "parquet/dictionary.h"
 
+#include "base/bytes_short.h"
 #include "base/port.h"
 
 #include <xxhash.h>
@@ -26,7 +27,7 @@ static struct dictionary_slot *find(const struct dictionary *d, bytes value, uin
         struct dictionary_slot *s = &d->slots[i & (d->slot_count - 1)];
 
         if (!s->number ||
-            (s->hash == hash && bytes_equal(bytes_of(d->values.data + s->at, s->len), value)))
+            (s->hash == hash && bytes_equal_short(bytes_of(d->values.data + s->at, s->len), value)))
             return s;
     }
 }
@@ -53,20 +54,48 @@ static void grow(struct dictionary *d)
     mem_free(old);
 }
 
+static uint64_t hash_of(bytes value)
+{
+    uint64_t v;
+
+    if (value.len != sizeof(v))
+        return XXH3_64bits(value.ptr, value.len);
+    memcpy(&v, value.ptr, sizeof(v));
+    v *= UINT64_C(0x9E3779B97F4A7C15); /* which carries each bit into the upper ones */
+    return v ^ v >> 32;
+}
+
+/* The key that a row begins with is often that of the row before. */
+static bool is_last(const struct dictionary *d, bytes value)
+{
+    return d->count && bytes_equal_short(bytes_of(d->values.data + d->last_at, d->last_len), value);
+}
+
+static uint32_t remember(struct dictionary *d, const struct dictionary_slot *s)
+{
+    d->last = s->number - 1;
+    d->last_at = s->at;
+    d->last_len = s->len;
+    return d->last;
+}
+
 uint32_t dictionary_number(struct dictionary *d, bytes value)
 {
-    uint64_t hash = XXH3_64bits(value.ptr, value.len);
     struct dictionary_slot *s;
+    uint64_t hash;
 
+    if (is_last(d, value))
+        return d->last;
+    hash = hash_of(value);
     grow(d);
     s = find(d, value, hash);
     if (s->number)
-        return s->number - 1;
+        return remember(d, s);
     if (value.len + 4 > DICTIONARY_BYTES_MAX - d->values.len)
         return DICTIONARY_FULL;
     if (d->counted)
         thrift_put_u32(&d->values, (uint32_t)value.len);
     *s = (struct dictionary_slot){hash, ++d->count, (uint32_t)d->values.len, (uint32_t)value.len};
     thrift_put(&d->values, value.ptr, value.len);
-    return s->number - 1;
+    return remember(d, s);
 }

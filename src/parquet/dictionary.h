@@ -14,6 +14,7 @@ struct dictionary {
     uint32_t count;
     struct dictionary_slot *slots; /* open addressing; NULL: none yet */
     uint32_t slot_count;
+    uint32_t last, last_at, last_len; /* the value that was numbered last, in `values` */
 };
 
 /* The number of a value; DICTIONARY_FULL: there is no room. */

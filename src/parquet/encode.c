@@ -4,11 +4,6 @@
 #include "base/invariant.h"
 #include "parquet/pack.h"
 
-bool encode_is_text(enum wr_type type)
-{
-    return type == WR_VARCHAR || type == WR_VARBINARY;
-}
-
 static void put_bits(struct thrift *page, const struct value_run *run)
 {
     size_t n = (run->count + 7) / 8;

@@ -24,7 +24,10 @@ struct encoding {
 
 #define SHARED_MAX 64 /* longer prefixes are told as this */
 
-bool encode_is_text(enum wr_type type);
+static inline bool encode_is_text(enum wr_type type)
+{
+    return type == WR_VARCHAR || type == WR_VARBINARY;
+}
 
 /* Appends them: PLAIN of any type, DELTA_BINARY_PACKED of whole numbers, DELTA_BYTE_ARRAY of texts,
  * or RLE_DICTIONARY. */

@@ -12,42 +12,10 @@ void thrift_release(struct thrift *t)
     *t = (struct thrift){0};
 }
 
-uint8_t *thrift_reserve(struct thrift *t, size_t n)
+void thrift_grow(struct thrift *t, size_t n)
 {
-    if (t->capacity - t->len < n) {
-        t->capacity = (t->len + n) + (t->len + n) / 2;
-        t->data = mem_realloc(t->data, t->capacity);
-    }
-    return t->data + t->len;
-}
-
-void thrift_put(struct thrift *t, const void *data, size_t n)
-{
-    if (n == 0)
-        return;
-    memcpy(thrift_reserve(t, n), data, n);
-    t->len += n;
-}
-
-void thrift_put_u8(struct thrift *t, uint8_t v)
-{
-    thrift_put(t, &v, 1);
-}
-
-void thrift_put_u32(struct thrift *t, uint32_t v)
-{
-    uint8_t to[4];
-
-    store_u32(to, v);
-    thrift_put(t, to, sizeof(to));
-}
-
-void thrift_put_u64(struct thrift *t, uint64_t v)
-{
-    uint8_t to[8];
-
-    store_u64(to, v);
-    thrift_put(t, to, sizeof(to));
+    t->capacity = (t->len + n) + (t->len + n) / 2;
+    t->data = mem_realloc(t->data, t->capacity);
 }
 
 void thrift_put_varint(struct thrift *t, uint64_t v)

@@ -3,7 +3,8 @@
 #ifndef PARQUET_THRIFT_H
 #define PARQUET_THRIFT_H
 
-#include "base/bytes.h"
+#include "base/buf.h"
+#include "base/port.h"
 
 #define THRIFT_DEPTH_MAX 8
 
@@ -26,14 +27,44 @@ struct thrift {
 
 void thrift_release(struct thrift *t);
 
-/* Room for n more bytes; the caller fills them and adds to t->len. */
-uint8_t *thrift_reserve(struct thrift *t, size_t n);
+/* Makes room for n more bytes, of which there is none: for thrift_reserve(). */
+void thrift_grow(struct thrift *t, size_t n);
 
-/* Bytes as they are. */
-void thrift_put(struct thrift *t, const void *data, size_t n);
-void thrift_put_u8(struct thrift *t, uint8_t v);
-void thrift_put_u32(struct thrift *t, uint32_t v); /* little-endian */
-void thrift_put_u64(struct thrift *t, uint64_t v);
+/* Room for n more bytes; the caller fills them and adds to t->len. */
+static inline uint8_t *thrift_reserve(struct thrift *t, size_t n)
+{
+    if (PORT_UNLIKELY(t->capacity - t->len < n))
+        thrift_grow(t, n);
+    return t->data + t->len;
+}
+
+/* Bytes as they are. Numbers are little-endian. */
+static inline void thrift_put(struct thrift *t, const void *data, size_t n)
+{
+    if (n == 0)
+        return;
+    bytes_copy(thrift_reserve(t, n), data, n);
+    t->len += n;
+}
+
+static inline void thrift_put_u8(struct thrift *t, uint8_t v)
+{
+    *thrift_reserve(t, 1) = v;
+    t->len++;
+}
+
+static inline void thrift_put_u32(struct thrift *t, uint32_t v)
+{
+    store_u32(thrift_reserve(t, 4), v);
+    t->len += 4;
+}
+
+static inline void thrift_put_u64(struct thrift *t, uint64_t v)
+{
+    store_u64(thrift_reserve(t, 8), v);
+    t->len += 8;
+}
+
 void thrift_put_varint(struct thrift *t, uint64_t v);
 
 /* Fields of the struct that is open. */

@@ -8,6 +8,7 @@
 #undef fail /* ctx.h has one of another meaning */
 
 #include "base/bytes.h"
+#include "base/bytes_short.h"
 #include "base/rng.h"
 
 static void test_order(void **state)
@@ -25,6 +26,26 @@ static void test_order(void **state)
             assert_true(i < k ? r < 0 : i > k ? r > 0 : r == 0);
             assert_int_equal(bytes_equal(sorted[i], sorted[k]), i == k);
         }
+}
+
+/* Of each length, with each byte another one. */
+static void test_short(void **state)
+{
+    uint8_t a[20], b[20];
+
+    (void)state;
+    memset(a, 'x', sizeof(a));
+    memset(b, 'x', sizeof(b));
+    assert_true(bytes_equal_short(BYTES_NONE, BYTES_NONE));
+    for (size_t n = 0; n <= sizeof(a); n++) {
+        assert_true(bytes_equal_short(bytes_of(a, n), bytes_of(b, n)));
+        assert_false(n && bytes_equal_short(bytes_of(a, n), bytes_of(b, n - 1)));
+        for (size_t i = 0; i < n; i++) {
+            b[i] = 'y';
+            assert_false(bytes_equal_short(bytes_of(a, n), bytes_of(b, n)));
+            b[i] = 'x';
+        }
+    }
 }
 
 static void test_parts(void **state)
@@ -100,9 +121,8 @@ static void test_not_utf8(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_order),
-        cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_utf8_of_every_code_point),
+        cmocka_unit_test(test_order),    cmocka_unit_test(test_short),
+        cmocka_unit_test(test_parts),    cmocka_unit_test(test_utf8_of_every_code_point),
         cmocka_unit_test(test_not_utf8),
     };
 
