@@ -1,5 +1,6 @@
 #include "archive/row_columns.h"
 
+#include "base/bytes_short.h"
 #include "record/type_name.h"
 #include "archive/cells.h"
 
@@ -206,6 +207,12 @@ static void clear_values(struct row_view *v, size_t first)
         v->values[i] = NULL;
 }
 
+/* Mostly they are the same. */
+static int compare_names(bytes a, bytes b)
+{
+    return bytes_equal_short(a, b) ? 0 : bytes_compare(a, b);
+}
+
 /* Both the cells and the columns are in the order of their names, so both only go forward. *again:
  * a new column has come, the row begins anew. */
 static int take_cells(struct ctx *c, struct row_view *v, const struct wr_row *row, bool *again)
@@ -218,7 +225,7 @@ static int take_cells(struct ctx *c, struct row_view *v, const struct wr_row *ro
         const struct row_column *column;
         int r = 1;
 
-        while (at < v->known.count && (r = bytes_compare(v->known.list[at].name, cell->name)) < 0)
+        while (at < v->known.count && (r = compare_names(v->known.list[at].name, cell->name)) < 0)
             at++;
         if (at == v->known.count || r != 0) {
             TRY(meet(c, v, cell, again));

@@ -2,6 +2,7 @@
  * over all of it. Offsets count from the start of the block. */
 #include "wire/matrix.h"
 
+#include "base/bytes_short.h"
 #include "base/crc8.h"
 #include "wire/plain.h"
 
@@ -22,7 +23,7 @@ static const struct wr_value missing = {.type = WR_NULL};
 
 static const struct wr_value *key_value(const struct wr_key *key, bytes name, size_t likely)
 {
-    if (likely < key->count && bytes_equal(key->columns[likely].name, name))
+    if (likely < key->count && bytes_equal_short(key->columns[likely].name, name))
         return &key->columns[likely].value;
     for (size_t i = 0; i < key->count; i++)
         if (bytes_equal(key->columns[i].name, name))
@@ -30,15 +31,12 @@ static const struct wr_value *key_value(const struct wr_key *key, bytes name, si
     return &missing;
 }
 
-/* The newest version of a column: cells are sorted by name and then newest first, so it is the
- * first of its name. `likely`: where it stands if the row has one of each. */
-static const struct wr_value *cell_value(const struct wr_row *row, bytes name, size_t likely)
+/* The number of the first cell of a column, which is its newest version, since cells are sorted by
+ * name and then newest first; the number of cells: there is none. */
+static size_t find_cell(const struct wr_row *row, bytes name)
 {
     size_t low = 0, high = row->cell_count;
 
-    if (likely < high && bytes_equal(row->cells[likely].name, name) &&
-        (!likely || !bytes_equal(row->cells[likely - 1].name, name)))
-        return &row->cells[likely].value;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
 
@@ -47,9 +45,21 @@ static const struct wr_value *cell_value(const struct wr_row *row, bytes name, s
         else
             high = middle;
     }
-    if (low < row->cell_count && bytes_equal(row->cells[low].name, name))
-        return &row->cells[low].value;
-    return &missing;
+    return low < row->cell_count && bytes_equal(row->cells[low].name, name) ? low : row->cell_count;
+}
+
+/* The newest version of a column. *next is where it stands if the row has one of each column, and
+ * moves behind it: in front of there are cells of other columns only. */
+static const struct wr_value *cell_value(const struct wr_row *row, bytes name, size_t *next)
+{
+    size_t at = *next;
+
+    if (at == row->cell_count || !bytes_equal_short(row->cells[at].name, name))
+        at = find_cell(row, name);
+    if (at == row->cell_count)
+        return &missing;
+    *next = at + 1;
+    return &row->cells[at].value;
 }
 
 static size_t names_size(const bytes *names, size_t count)
@@ -68,14 +78,6 @@ static void matrix_put_names(struct buf *b, const bytes *names, size_t count)
         buf_put_u8(b, (uint8_t)(names[i].len >> 8));
         buf_put_bytes(b, names[i]);
     }
-}
-
-static void matrix_put_value(struct buf *b, const struct wr_value *v)
-{
-    size_t n = plain_value_size(v);
-
-    plain_put_value(buf_reserve(b, n), v);
-    buf_commit(b, n);
 }
 
 size_t matrix_head_size(const struct matrix_fields *fields)
@@ -103,24 +105,28 @@ void matrix_begin(struct buf *b, const struct matrix_fields *fields)
     buf_put_u32(b, 0);
 }
 
-size_t matrix_row_size(const struct matrix_fields *fields, const struct wr_row *row)
+size_t matrix_row_room(const struct matrix_fields *fields, const struct wr_row *row)
 {
-    size_t n = 1;
+    size_t n = 1 + fields->key_count + fields->column_count; /* as if all were missing */
 
-    for (size_t i = 0; i < fields->key_count; i++)
-        n += plain_value_size(key_value(&row->key, fields->keys[i], i));
-    for (size_t i = 0; i < fields->column_count; i++)
-        n += plain_value_size(cell_value(row, fields->columns[i], i));
+    for (size_t i = 0; i < row->key.count; i++)
+        n += plain_value_size(&row->key.columns[i].value);
+    for (size_t i = 0; i < row->cell_count; i++)
+        n += plain_value_size(&row->cells[i].value);
     return n;
 }
 
 void matrix_put_row(struct buf *b, const struct matrix_fields *fields, const struct wr_row *row)
 {
-    buf_put_u8(b, TAG_ROW);
+    uint8_t *start = b->data + b->len, *p = start;
+    size_t next = 0;
+
+    *p++ = TAG_ROW;
     for (size_t i = 0; i < fields->key_count; i++)
-        matrix_put_value(b, key_value(&row->key, fields->keys[i], i));
+        p = plain_put_value(p, key_value(&row->key, fields->keys[i], i));
     for (size_t i = 0; i < fields->column_count; i++)
-        matrix_put_value(b, cell_value(row, fields->columns[i], i));
+        p = plain_put_value(p, cell_value(row, fields->columns[i], &next));
+    buf_commit(b, (size_t)(p - start));
 }
 
 void matrix_end(struct buf *b, size_t start, size_t row_count)
@@ -140,8 +146,10 @@ bytes matrix_encode(struct ctx *c, const struct matrix_fields *fields, const str
 
     buf_init(&b, &c->arena, 256 + row_count * (fields->key_count + fields->column_count) * 16);
     matrix_begin(&b, fields);
-    for (size_t i = 0; i < row_count; i++)
+    for (size_t i = 0; i < row_count; i++) {
+        buf_reserve(&b, matrix_row_room(fields, &rows[i]));
         matrix_put_row(&b, fields, &rows[i]);
+    }
     matrix_end(&b, 0, row_count);
     return buf_bytes(&b);
 }

@@ -18,11 +18,12 @@ struct matrix_fields {
 };
 
 /* A block that is written into a buffer as its rows come: what begins it, one row after the other,
- * what ends it. `start` is where in the buffer it begins, `row_count` what was put. The sizes are
- * in bytes: a caller that made room for them gets no growth of the buffer. */
+ * what ends it. `start` is where in the buffer it begins, `row_count` what was put. Sizes are in
+ * bytes. For a row the caller has made room: matrix_row_room() of it, which is what it takes or a
+ * little more, unless many of its cells are in no field. Fields have different names. */
 size_t matrix_head_size(const struct matrix_fields *fields);
 void matrix_begin(struct buf *b, const struct matrix_fields *fields);
-size_t matrix_row_size(const struct matrix_fields *fields, const struct wr_row *row);
+size_t matrix_row_room(const struct matrix_fields *fields, const struct wr_row *row);
 void matrix_put_row(struct buf *b, const struct matrix_fields *fields, const struct wr_row *row);
 void matrix_end(struct buf *b, size_t start, size_t row_count);
 

@@ -1,5 +1,6 @@
 /* Answers with a range of rows, both ways: GetRange, which may be written while its rows are read,
  * BulkExport, and ComputeSplitPointsBySize. */
+#include "base/bytes_short.h"
 #include "base/crc8.h"
 #include "wire/matrix.h"
 #include "wire/ots.h"
@@ -171,7 +172,8 @@ static bool fields_have(const struct matrix_fields *fields, const struct wr_row 
     size_t at = 0;
 
     for (size_t i = 0; i < row->cell_count; i++) {
-        while (at < fields->column_count && !bytes_equal(fields->columns[at], row->cells[i].name))
+        while (at < fields->column_count &&
+               !bytes_equal_short(fields->columns[at], row->cells[i].name))
             at++;
         if (at == fields->column_count)
             return false;
@@ -253,7 +255,7 @@ static int range_body_add_matrix(struct range_body *body, const struct wr_row *r
     }
     if (!body->row_count)
         TRY(range_body_begin_matrix(body));
-    if (!range_body_has(&body->b, matrix_row_size(&body->fields, row)))
+    if (!range_body_has(&body->b, matrix_row_room(&body->fields, row)))
         return WR_E_MEMORY;
     matrix_put_row(&body->b, &body->fields, row);
     body->row_count++;

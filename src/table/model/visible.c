@@ -1,5 +1,6 @@
 #include "table/model/visible.h"
 
+#include "base/bytes_short.h"
 #include "base/limit.h"
 #include "table/model/filter.h"
 #include "table/model/key.h"
@@ -20,7 +21,7 @@ static inline bool same_name(const struct wr_cell *a, const struct wr_cell *b)
 
     if (n != b->name.len || (n && bytes_u8(a->name)[n - 1] != bytes_u8(b->name)[n - 1]))
         return false;
-    return bytes_equal(a->name, b->name);
+    return bytes_equal_short(a->name, b->name);
 }
 
 size_t visible_cells(const struct wr_table_options *o, int64_t now_ms, const struct wr_cell *cells,

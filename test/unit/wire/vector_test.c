@@ -635,6 +635,32 @@ static void test_matrix(void **state)
     assert_int_equal(n, 0);
 }
 
+/* Of a column with several versions the newest one, of cells without a field none. */
+static void test_matrix_versions(void **state)
+{
+    const bytes keys[] = {BYTES_LIT("pk0")};
+    const bytes columns[] = {BYTES_LIT("a"), BYTES_LIT("c"), BYTES_LIT("d"), BYTES_LIT("e")};
+    struct wr_key_column key[] = {{keys[0], integer(1)}};
+    struct wr_cell cells[] = {
+        {.name = columns[0], .value = integer(1)},     {.name = columns[0], .value = integer(2)},
+        {.name = BYTES_LIT("b"), .value = integer(3)}, {.name = columns[1], .value = integer(4)},
+        {.name = columns[1], .value = integer(5)},     {.name = columns[1], .value = integer(6)},
+        {.name = columns[3], .value = integer(7)},     {.name = columns[3], .value = integer(8)},
+    };
+    struct wr_row row = {{key, 1}, cells, sizeof(cells) / sizeof(cells[0])};
+    struct matrix_fields fields = {keys, 1, true, columns, 4};
+    const struct wr_row *back;
+    struct buf b;
+    size_t n;
+
+    (void)state;
+    assert_ok("matrix", matrix_decode(&c, matrix_encode(&c, &fields, &row, 1), &back, &n));
+    assert_int_equal(n, 1);
+    buf_init(&b, &c.arena, 0);
+    show_row(&b, &back[0]);
+    assert_text("matrix", show_end(&b), "pk0=i1 | a=i1 c=i4 e=i7");
+}
+
 /* ---- compression */
 
 static void test_deflate(void **state)
@@ -919,6 +945,7 @@ int main(void)
         TEST(test_split_answer),
         TEST(test_error),
         TEST(test_matrix),
+        TEST(test_matrix_versions),
         TEST(test_deflate),
         TEST(test_signature),
         TEST(test_response_signature),
