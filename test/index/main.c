@@ -11,8 +11,8 @@
  * whole makes the rows. Then come processes that end at each named point of a build.
  *
  * With --ceph-conf three processes work at once, on a pool, whose wall clocks differ; now one is
- * killed and another one begins, now one is paused, one dies at each point of the drainer. When all
- * have been killed, the indexes come to what the rows make of them.
+ * killed and another one begins, now one is paused, one dies at each point of the drainer and of
+ * a build. When all have been killed, the indexes come to what the rows make of them.
  *
  * With --ops the same work is done N times on mem, where nobody is killed. With --plant as well the
  * engine draws numbers before it appends, and the follower has to see that he missed something. */
@@ -45,14 +45,17 @@ struct pool {
     struct rng *rng;
     uint64_t pause_ms, skew_ms; /* at most */
     int drains;                 /* at so many points of the drainer a server dies */
+    bool build_points;          /* and at those of a build */
     pid_t pids[SERVERS];
 };
 
-/* With a wall clock of its own, up to half of what they may differ by ahead or behind. */
-static void server_begin(struct pool *p, int at)
+/* With a wall clock of its own, up to half of what they may differ by ahead or behind. `builds`: as
+ * in struct life. */
+static void server_begin(struct pool *p, int at, bool builds)
 {
     struct life one = *p->life;
 
+    one.builds = builds;
     one.seed = rng_next(p->rng);
     one.skew_ms = (int64_t)rng_below(p->rng, p->skew_ms + 1) - (int64_t)p->skew_ms / 2;
     p->pids[at] = begin(&one, life_work);
@@ -87,7 +90,7 @@ static void disturb(struct pool *p)
 
     if (rng_below(p->rng, 3)) {
         server_end(p, at);
-        server_begin(p, at);
+        server_begin(p, at, false);
         return;
     }
     kill(p->pids[at], SIGSTOP);
@@ -95,18 +98,12 @@ static void disturb(struct pool *p)
     kill(p->pids[at], SIGCONT);
 }
 
-/* One of them is killed, and the one in its place dies at the point. */
-static void server_dies_at(struct pool *p, const char *point)
+/* The server that has begun with this fault dies by it. */
+static void server_dies(struct pool *p, int at, const char *armed)
 {
-    char armed[64];
-    int at = (int)rng_below(p->rng, SERVERS), status = 0;
+    int status = 0;
     pid_t ended = 0;
 
-    snprintf(armed, sizeof(armed), "%s:crash:%u", point, 1 + (unsigned)rng_below(p->rng, 3));
-    server_end(p, at);
-    setenv("WR_FAULT", armed, 1);
-    server_begin(p, at);
-    unsetenv("WR_FAULT");
     for (int i = 0; i < POOL_POINT_TRIES && !ended; i++) {
         sleep_us(POINT_LOOK_US);
         ended = waitpid(p->pids[at], &status, WNOHANG);
@@ -119,24 +116,62 @@ static void server_dies_at(struct pool *p, const char *point)
     } else {
         atomic_fetch_add(&p->life->counts->points, 1);
     }
-    server_begin(p, at);
 }
 
-/* Marks go after a minute, so all points but the first take as long.
- * Servers work on the same table; now one is killed, now one is paused, then one dies at each point
- * of the drainer, at last all are killed. */
+static void server_begin_to_die(struct pool *p, int at, const char *armed, bool builds)
+{
+    setenv("WR_FAULT", armed, 1);
+    server_begin(p, at, builds);
+    unsetenv("WR_FAULT");
+}
+
+/* One of them is killed, and the one in its place dies at the point. */
+static void drainer_dies_at(struct pool *p, const char *point)
+{
+    char armed[64];
+    int at = (int)rng_below(p->rng, SERVERS);
+
+    snprintf(armed, sizeof(armed), "%s:crash:%u", point, 1 + (unsigned)rng_below(p->rng, 3));
+    server_end(p, at);
+    server_begin_to_die(p, at, armed, false);
+    server_dies(p, at, armed);
+    server_begin(p, at, false);
+}
+
+/* All are killed, so that the next one builds, and drops nothing. It dies at the point, and those
+ * that begin then go on with its build. */
+static void builder_dies_at(struct pool *p, const char *point)
+{
+    char armed[64];
+
+    snprintf(armed, sizeof(armed), "%s:crash:1", point);
+    for (int i = 0; i < SERVERS; i++)
+        server_end(p, i);
+    server_begin_to_die(p, 0, armed, true);
+    server_dies(p, 0, armed);
+    for (int i = 0; i < SERVERS; i++)
+        server_begin(p, i, false);
+}
+
+/* Servers work on the same table; now one is killed, now one is paused, then one dies at each point
+ * of a build and of the drainer, at last all are killed. Marks go after a minute, so all points of
+ * the drainer but the first take as long. */
 static void run_pool(struct pool *p, int kills)
 {
-    static const char *const points[] = {"drain_settled", "drain_noted", "drain_unmarked"};
+    static const char *const drain[] = {"drain_settled", "drain_noted", "drain_unmarked"};
+    static const char *const build[] = {"index_begin", "index_page", "index_before_end",
+                                        "index_end"};
 
     for (int i = 0; i < SERVERS; i++)
-        server_begin(p, i);
+        server_begin(p, i, false);
     for (int i = 0; i < kills; i++) {
         sleep_us(500000 + rng_below(p->rng, 1500000));
         disturb(p);
     }
-    for (int i = 0; i < p->drains && i < (int)PORT_COUNT(points); i++)
-        server_dies_at(p, points[i]);
+    for (size_t i = 0; p->build_points && i < PORT_COUNT(build); i++)
+        builder_dies_at(p, build[i]);
+    for (int i = 0; i < p->drains && i < (int)PORT_COUNT(drain); i++)
+        drainer_dies_at(p, drain[i]);
     sleep_us(500000);
     for (int i = 0; i < SERVERS; i++)
         server_end(p, i);
@@ -236,6 +271,8 @@ int main(int argc, char **argv)
             pool.pause_ms = strtoull(argv[i + 1], NULL, 10);
         else if (strcmp(argv[i], "--drains") == 0)
             pool.drains = atoi(argv[i + 1]);
+        else if (strcmp(argv[i], "--build-points") == 0)
+            pool.build_points = strcmp(argv[i + 1], "yes") == 0;
         else if (strcmp(argv[i], "--skew-ms") == 0)
             pool.skew_ms = strtoull(argv[i + 1], NULL, 10);
         else if (strcmp(argv[i], "--ops") == 0)
@@ -248,7 +285,7 @@ int main(int argc, char **argv)
     if (!l.dir && !l.ops) {
         fputs("usage: index --work DIR [--kills N] [--points ROUNDS] [--seed S]\n"
               "       index --work NAMESPACE --ceph-conf FILE [--kills N] [--points ROUNDS] "
-              "[--pause-ms MS] [--skew-ms MS] [--drains N] [--seed S]\n"
+              "[--pause-ms MS] [--skew-ms MS] [--drains N] [--build-points yes] [--seed S]\n"
               "       index --ops N [--plant yes] [--seed S]\n",
               stderr);
         return 2;

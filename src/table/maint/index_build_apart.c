@@ -218,7 +218,7 @@ struct build_page {
     struct build_apart *b;
     struct ctx *c;
     struct drain_batches batches;
-    const struct kv *rows;
+    struct kv *rows;
     size_t count;
     struct drain_key *keys; /* outbox records that are to be drained */
     size_t key_count;
@@ -295,8 +295,10 @@ static int try_alone(struct build_page *p, bytes cols, bool *done)
     if (load.outbox.ptr)
         TRY(outbox_decode(p->c, load.outbox, &o));
     x = names_index(&o, b->index->id);
-    *done = (!x && !entry.there) || (x && !x->settled && x->there == entry.there &&
-                                     (!x->there || bytes_equal(x->cols, entry.cols)));
+    /* One that brings this entry is of a change since the index is being built, or of this build.
+     */
+    *done = (!x && !entry.there) ||
+            (x && x->there == entry.there && (!x->there || bytes_equal(x->cols, entry.cols)));
     if (*done)
         return E_OK;
     row = (struct guard){load.get.key, load.get.value, !load.get.found};
@@ -325,8 +327,8 @@ static int build_alone(struct build_page *p, bytes cols)
     return done ? E_OK : fail_code(p->c, E_BUSY);
 }
 
-/* Adds the batch of a row that lies in one piece. *alone: it does not. */
-static int add_row(struct build_page *p, size_t i, bool *alone)
+/* Adds the batch of a row that lies in one piece. *left: it does not. */
+static int add_row(struct build_page *p, size_t i, bool *left)
 {
     const struct kv *kv = &p->rows[i];
     bytes cols = bytes_skip(kv->key, KEY_PREFIX_BYTES);
@@ -336,7 +338,7 @@ static int add_row(struct build_page *p, size_t i, bool *alone)
     struct index_entry entry;
 
     TRY(row_decode(p->c, kv->value, &row));
-    *alone = row.wide;
+    *left = row.wide;
     if (row.wide)
         return E_OK;
     entry = build_entry(p, cols, &row);
@@ -347,12 +349,13 @@ static int add_row(struct build_page *p, size_t i, bool *alone)
     return E_OK;
 }
 
-static int build_rows(struct build_page *p)
+/* All that is left, side by side, as the rows were read and where they have no record yet. */
+static int build_together(struct build_page *p, bool *left)
 {
-    bool *alone = ARENA_ARRAY(&p->c->arena, bool, p->count);
-
+    p->batches = (struct drain_batches){.arena = &p->c->arena};
     for (size_t i = 0; i < p->count; i++)
-        TRY(add_row(p, i, &alone[i]));
+        if (left[i])
+            TRY(add_row(p, i, &left[i]));
     drain_apply_all(p->c, p->b->db->engine, &p->batches);
     for (size_t i = 0; i < p->batches.count; i++) {
         const struct drain_batch *d = &p->batches.items[i];
@@ -360,22 +363,65 @@ static int build_rows(struct build_page *p)
         if (d->code && d->code != E_GUARD && d->code != E_PARTITION && d->code != E_BUSY)
             return fail(p->c, d->code, "%s", err_info(d->code)->text);
         if (d->code)
-            alone[d->owner] = true;
+            left[d->owner] = true;
         else
             page_add_key(p, outbox_key(p, bytes_skip(p->rows[d->owner].key, KEY_PREFIX_BYTES)));
     }
-    for (size_t i = 0; i < p->count; i++)
-        if (alone[i])
-            TRY(build_alone(p, bytes_skip(p->rows[i].key, KEY_PREFIX_BYTES)));
     return E_OK;
 }
 
-static int drain_page(struct build_page *p)
+/* The page's rows as they are now; one that is not found stays as it was, and its guard fails. */
+static int read_again(struct build_page *p)
 {
-    TRY(index_drain_keys(p->c, p->b->table, p->keys, p->key_count, 0));
-    for (size_t i = 0; i < p->key_count; i++)
-        if (p->keys[i].end == DRAINED_NOT)
-            return fail_code(p->c, E_BUSY);
+    struct key_range range = {p->rows[0].key, key_after(&p->c->arena, p->rows[p->count - 1].key)};
+    struct page page = {.count = 0};
+    struct scan scan = {.view = VIEW_DURABLE,
+                        .ranges = &range,
+                        .range_count = 1,
+                        .items_max = 2 * PAGE_ROWS,
+                        .bytes_max = 2 * PAGE_BYTES,
+                        .pages = &page};
+    size_t at = 0;
+
+    TRY(route_scan_now(p->c, p->b->table, &scan));
+    for (size_t i = 0; i < p->count; i++) {
+        while (at < page.count && bytes_compare(page.items[at].key, p->rows[i].key) < 0)
+            at++;
+        if (at < page.count && bytes_equal(page.items[at].key, p->rows[i].key))
+            p->rows[i] = page.items[at];
+    }
+    return E_OK;
+}
+
+/* Changes from the time when the index was coming have left records for most rows of a busy table.
+ * They are drained side by side, wholly, for one row after the other takes a table's writers' time.
+ */
+static int drain_left(struct build_page *p, const bool *left)
+{
+    struct drain_key *keys = ARENA_ARRAY(&p->c->arena, struct drain_key, p->count);
+    size_t n = 0;
+
+    for (size_t i = 0; i < p->count; i++)
+        if (left[i])
+            keys[n++] = (struct drain_key){
+                .key = outbox_key(p, bytes_skip(p->rows[i].key, KEY_PREFIX_BYTES))};
+    if (!n)
+        return E_OK;
+    TRY(index_drain_keys(p->c, p->b->table, keys, n, UINT64_MAX));
+    return read_again(p);
+}
+
+static int build_rows(struct build_page *p)
+{
+    bool *left = ARENA_ARRAY(&p->c->arena, bool, p->count);
+
+    memset(left, true, p->count * sizeof(*left));
+    TRY(build_together(p, left));
+    TRY(drain_left(p, left));
+    TRY(build_together(p, left));
+    for (size_t i = 0; i < p->count; i++)
+        if (left[i])
+            TRY(build_alone(p, bytes_skip(p->rows[i].key, KEY_PREFIX_BYTES)));
     return E_OK;
 }
 
@@ -406,7 +452,7 @@ static int read_rows(struct build_apart *b, struct ctx *c, struct page *page)
 
 static int build_page(struct build_apart *b, struct ctx *c, bool *ended)
 {
-    struct build_page p = {.b = b, .c = c, .batches = {.arena = &c->arena}};
+    struct build_page p = {.b = b, .c = c};
     struct page page = {.count = 0};
 
     TRY(read_rows(b, c, &page));
@@ -417,7 +463,8 @@ static int build_page(struct build_apart *b, struct ctx *c, bool *ended)
     p.count = page.count;
     p.keys = ARENA_ARRAY(&c->arena, struct drain_key, page.count);
     TRY(build_rows(&p));
-    TRY(drain_page(&p));
+    /* So that the drainer is not left behind. What changes all the time is left to it. */
+    TRY(index_drain_keys(c, b->table, p.keys, p.key_count, 0));
     b->position = arena_copy(&b->c->arena, page.items[page.count - 1].key);
     b->rows += page.count;
     b->step->bytes += page.bytes;
