@@ -71,13 +71,6 @@ static bool plain_order(const struct judge *j)
     return !layout_form_buckets(j->k->layout);
 }
 
-/* "12.3 %" */
-static const char *percent(double share, char *out)
-{
-    snprintf(out, PROGRESS_TEXT, share >= 0.01 || share == 0 ? "%.1f %%" : "%.2g %%", share * 100);
-    return out;
-}
-
 static const char *of_bytes(double n, char *out)
 {
     return progress_format_bytes((uint64_t)(n < 1.8e19 ? n : 1.8e19), out);
@@ -113,7 +106,7 @@ static void rule_skew(struct judge *j)
 
     if (j->single && j->a->survey->bytes) /* of random layouts: what of it is in one bucket */
         figure = j->k->largest_bytes / (double)j->a->survey->bytes;
-    percent(figure, share);
+    progress_format_share(figure, share);
     of_count(figure / mean, times);
     if (j->k->simulation.largest_seen < SEEN_ENOUGH && !j->single)
         say(j, RULE_SKEW, figure, "no partition key has more than %s of the records", share);
@@ -176,7 +169,7 @@ static void rule_narrow(struct judge *j)
 
     if (!j->a->ranks->ordered || s->windows < 4)
         return;
-    percent(s->span, share);
+    progress_format_share(s->span, share);
     if (rule_verdict(RULE_NARROW, s->span) == VERDICT_GOOD)
         say(j, RULE_NARROW, s->span, "what is written at the same time spreads over %s of the %s",
             share, plain_order(j) ? "key range" : "buckets");
@@ -199,7 +192,7 @@ static void rule_load(struct judge *j)
 
     if (!j->a->ranks->ordered || s->windows == 0)
         return;
-    percent(s->wasted, wasted);
+    progress_format_share(s->wasted, wasted);
     say(j, RULE_LOAD, s->peak_to_mean,
         "replayed onto %u partitions the busiest carries %.1f times the mean load: %s of the "
         "capacity units reserved for it are wasted",
@@ -216,7 +209,8 @@ static void rule_traffic(struct judge *j)
         return;
     say(j, RULE_TRAFFIC, t->hottest / t->accesses,
         "of %s accesses in the last hour %s were for the hottest, %.*s",
-        of_count(t->accesses, count), percent(t->hottest / t->accesses, share), BYTES_FMT(t->key));
+        of_count(t->accesses, count), progress_format_share(t->hottest / t->accesses, share),
+        BYTES_FMT(t->key));
 }
 
 static void rule_reads(struct judge *j)
@@ -262,7 +256,7 @@ static void rule_missing(struct judge *j)
         if (figure > 0)
             say(j, RULE_MISSING, figure,
                 "%s of the records have no %.*s; a key column must be there",
-                percent(figure, share), BYTES_FMT(col->name));
+                progress_format_share(figure, share), BYTES_FMT(col->name));
     }
 }
 
@@ -275,7 +269,7 @@ static void rule_unique(struct judge *j)
         say(j, RULE_UNIQUE, j->k->repeated,
             "with the key %.*s %s of the records would replace another; add a column that tells "
             "them apart",
-            BYTES_FMT(key), percent(j->k->repeated, share));
+            BYTES_FMT(key), progress_format_share(j->k->repeated, share));
     else if (j->k->repeated_seen < j->a->survey->records)
         say(j, RULE_UNIQUE, 0, "the key %.*s told all of %u records apart that were compared",
             BYTES_FMT(key), j->k->repeated_seen);
@@ -296,7 +290,7 @@ static void rule_divides(struct judge *j)
     left = simulate_left(j->a->ranks, j->k->columns, last, j->k->columns[last], &seen);
     if (seen < SEEN_ENOUGH)
         return;
-    percent(left, share);
+    progress_format_share(left, share);
     if (left >= 0.999)
         say(j, RULE_DIVIDES, left,
             "%.*s divides nothing: all records of the largest %.*s have the same one",

@@ -11,20 +11,20 @@ static void print_columns(const struct advise *a, FILE *out)
         const struct survey_column *col = &a->survey->columns[i];
         const struct sketch_top *top = col->weights.top;
         enum wr_type type = a->ranks->columns[i].type;
-        char count[PROGRESS_TEXT], size[PROGRESS_TEXT], lengths[48];
-        double share = a->survey->bytes ? 100 * (double)top->weight / (double)a->survey->bytes : 0;
+        char count[PROGRESS_TEXT], size[PROGRESS_TEXT], part[PROGRESS_TEXT], lengths[48];
+        double share = a->survey->bytes ? (double)top->weight / (double)a->survey->bytes : 0;
 
         snprintf(lengths, sizeof(lengths), "%zu-%zu", col->present ? col->len_min : 0,
                  col->len_max);
         fprintf(
-            out, "  %-20.*s %-8s %14s  %-10s %s (%.*s, %.2g %%)\n", BYTES_FMT(col->name),
+            out, "  %-20.*s %-8s %14s  %-10s %s (%.*s, %s)\n", BYTES_FMT(col->name),
             a->ranks->columns[i].is_time ? "time"
             : type == WR_BIGINT          ? "integer"
             : type == WR_DOUBLE          ? "double"
                                          : "text",
             progress_format_count((uint64_t)(sketch_distinct_count(&col->distinct) + 0.5), count),
             lengths, progress_format_bytes(top->weight, size), (int)top->text_len, top->text,
-            share);
+            progress_format_share(share, part));
     }
 }
 

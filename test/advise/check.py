@@ -196,6 +196,9 @@ def check_refusals(file):
         check(done.stdout == "", "nothing is printed beside an error")
     with open(path("header.csv"), "w") as out:
         out.write("a,b\n")
+    with open(path("one.csv"), "w") as out:
+        out.write("a,b\n1,2\n")
+    check("(1, 100.0 %)" in run(path("one.csv")).stdout, "the only value has all bytes")
     done = run(path("header.csv"))
     check(done.returncode == 2 and "has no records" in done.stderr, "a header alone")
     advice = advise(path("broken.csv"), "--max-errors", "2")

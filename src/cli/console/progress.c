@@ -28,6 +28,12 @@ const char *progress_format_bytes(uint64_t n, char *out)
     return out;
 }
 
+const char *progress_format_share(double share, char *out)
+{
+    snprintf(out, PROGRESS_TEXT, share >= 0.01 || share == 0 ? "%.1f %%" : "%.2g %%", share * 100);
+    return out;
+}
+
 const char *progress_format_count(uint64_t n, char *out)
 {
     char digits[24], *p = out;

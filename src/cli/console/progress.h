@@ -36,9 +36,11 @@ void progress_say(struct progress *p, const char *fmt, ...) PORT_PRINTF(2, 3);
 /* Seconds since the start, never 0. */
 double progress_seconds(const struct progress *p);
 
-/* "12.3 MB" of a number of bytes, "1,234,567" of a number. `out` has PROGRESS_TEXT bytes. */
+/* "12.3 MB" of a number of bytes, "1,234,567" of a number, "12.3 %" of a share of 1. `out` has
+ * PROGRESS_TEXT bytes. */
 #define PROGRESS_TEXT 32
 const char *progress_format_bytes(uint64_t n, char *out);
 const char *progress_format_count(uint64_t n, char *out);
+const char *progress_format_share(double share, char *out);
 
 #endif
