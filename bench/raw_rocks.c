@@ -29,7 +29,9 @@
 #define KEY_BYTES 24
 #define VALUE_BYTES 1080         /* ten columns with their names */
 #define CACHE_BYTES (640u << 20) /* as widerowd has with --memory 1G, like the buffers */
-#define BUFFER_BYTES (64u << 20)
+#define BUFFER_BYTES (128u << 20)
+#define LEVEL_BASE_BYTES (1024u << 20)
+#define LEVELS 7
 #define BLOCK_BYTES 8192
 #define REQUEST_BYTES 120 /* of a GetRow's body */
 #define HEAD_BYTES 220    /* of the text that is signed, request and answer alike */
@@ -267,9 +269,12 @@ static void run_threads(struct run *r, unsigned count, void *(*loop)(void *))
 
 static rocksdb_options_t *make_options(const struct run *r, rocksdb_cache_t *cache)
 {
+    int levels[LEVELS];
     rocksdb_options_t *o = rocksdb_options_create();
     rocksdb_block_based_table_options_t *t = rocksdb_block_based_options_create();
 
+    for (int i = 0; i < LEVELS; i++)
+        levels[i] = i ? rocksdb_lz4_compression : rocksdb_no_compression;
     rocksdb_block_based_options_set_block_cache(t, cache);
     rocksdb_block_based_options_set_block_size(t, BLOCK_BYTES);
     rocksdb_block_based_options_set_format_version(t, 5);
@@ -277,9 +282,11 @@ static rocksdb_options_t *make_options(const struct run *r, rocksdb_cache_t *cac
     rocksdb_block_based_options_set_cache_index_and_filter_blocks(t, 1);
     rocksdb_options_set_block_based_table_factory(o, t);
     rocksdb_options_set_create_if_missing(o, 1);
-    rocksdb_options_set_compression(o, rocksdb_lz4_compression);
+    rocksdb_options_set_compression_per_level(o, levels, LEVELS);
+    rocksdb_options_set_bottommost_compression(o, rocksdb_lz4_compression);
     rocksdb_options_set_level_compaction_dynamic_level_bytes(o, 1);
     rocksdb_options_set_write_buffer_size(o, BUFFER_BYTES);
+    rocksdb_options_set_max_bytes_for_level_base(o, LEVEL_BASE_BYTES);
     rocksdb_options_set_use_direct_reads(o, r->direct);
     rocksdb_block_based_options_destroy(t);
     return o;

@@ -8,6 +8,11 @@
 
 #define ZSTD_WINDOW (-14) /* RocksDB's own default */
 #define ZSTD_LEVEL 1
+#define LEVELS 7 /* RocksDB's own default */
+/* The size of the level below level 0, in write buffers: twice the four files that are compacted
+ * into it, so that a byte is written three times on its way there, and the levels below are fewer
+ * (doc/decisions/0044-what-compaction-costs.md). */
+#define LEVEL_BASE_BUFFERS 8
 
 static rocksdb_block_based_table_options_t *table_options(struct rocks *r)
 {
@@ -33,20 +38,32 @@ uint64_t rocks_buffer_bytes(uint64_t memory_bytes)
 static void set_memory(rocksdb_options_t *o, uint64_t memory_bytes)
 {
     uint64_t buffers = rocks_buffer_bytes(memory_bytes);
+    uint64_t buffer = rocks_clamp(buffers / 2, 2 * MIB, 128 * MIB);
 
     rocksdb_options_set_db_write_buffer_size(o, buffers);
-    rocksdb_options_set_write_buffer_size(o, rocks_clamp(buffers / 2, 2 * MIB, 64 * MIB));
+    rocksdb_options_set_write_buffer_size(o, buffer);
+    rocksdb_options_set_max_bytes_for_level_base(
+        o, rocks_clamp(LEVEL_BASE_BUFFERS * buffer, 256 * MIB, 1024 * MIB));
     rocksdb_options_set_max_write_buffer_number(o, 6);
     /* Bounds how much log there is to replay, twice, when a database is opened. */
     rocksdb_options_set_max_total_wal_size(o, rocks_clamp(2 * buffers, 16 * MIB, 256 * MIB));
 }
 
-static void set_files(rocksdb_options_t *o, const struct rocks_profile *profile)
+/* Files of level 0 live for minutes: compressing them costs more than it saves. */
+static void set_compression(rocksdb_options_t *o, const struct rocks_profile *profile)
 {
-    rocksdb_options_set_compression(o, rocksdb_lz4_compression);
+    int levels[LEVELS];
+
+    for (int i = 0; i < LEVELS; i++)
+        levels[i] = i ? rocksdb_lz4_compression : rocksdb_no_compression;
+    rocksdb_options_set_compression_per_level(o, levels, LEVELS);
     rocksdb_options_set_bottommost_compression(o, profile->bottom);
     if (profile->bottom == rocksdb_zstd_compression)
         rocksdb_options_set_bottommost_compression_options(o, ZSTD_WINDOW, ZSTD_LEVEL, 0, 0, 1);
+}
+
+static void set_files(rocksdb_options_t *o)
+{
     rocksdb_options_set_level_compaction_dynamic_level_bytes(o, 1);
     rocksdb_options_set_level0_slowdown_writes_trigger(o, 24);
     rocksdb_options_set_level0_stop_writes_trigger(o, 40);
@@ -83,7 +100,8 @@ int rocks_options_make(struct ctx *c, struct rocks *r, bool verify_logs)
     rocksdb_options_set_wal_recovery_mode(o, rocksdb_point_in_time_recovery);
     rocksdb_options_set_manual_wal_flush(o, 1);
     set_memory(o, r->memory_bytes);
-    set_files(o, r->profile);
+    set_compression(o, r->profile);
+    set_files(o);
     t = table_options(r);
     rocksdb_options_set_block_based_table_factory(o, t);
     rocksdb_block_based_options_destroy(t);

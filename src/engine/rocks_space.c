@@ -24,7 +24,7 @@
 #define ROOM_PAUSE_US_MIN 1000000
 #define ROOM_PAUSE_US_MAX 60000000
 #define SWITCH_BYTES_MIN MIB           /* switching writes a few bytes itself */
-#define COMPACT_BYTES_MAX (2048 * MIB) /* no single compaction of RocksDB's choice is larger */
+#define COMPACT_BYTES_MAX (4096 * MIB) /* no single compaction of RocksDB's choice is larger */
 #define OPEN_BYTES (2 * MIB)
 
 /* ---- writing */
