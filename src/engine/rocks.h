@@ -315,6 +315,9 @@ int rocks_profile_write(struct ctx *c, const struct rocks *r, const char *db);
 
 /* What of memory_bytes is for write buffers; the block cache has the rest. */
 uint64_t rocks_buffer_bytes(uint64_t memory_bytes);
+/* How much one compaction of RocksDB's choice reads at most, if level 0 does not grow past where
+ * writes begin to wait. */
+uint64_t rocks_compaction_bytes(uint64_t memory_bytes);
 /* `verify_logs`: every synced log must be there and whole. */
 int rocks_options_make(struct ctx *c, struct rocks *r, bool verify_logs);
 /* Removes what RocksDB leaves each time it fails to write its options file: it has no name for our

@@ -13,6 +13,9 @@
  * into it, so that a byte is written three times on its way there, and the levels below are fewer
  * (doc/decisions/0044-what-compaction-costs.md). */
 #define LEVEL_BASE_BUFFERS 8
+#define LEVEL0_SLOW 24 /* files of level 0, which are write buffers, from which on writes wait */
+/* No compaction below level 0 is larger: RocksDB's own bound is 25 files of 64 MiB. */
+#define COMPACTION_BYTES_MAX (2048 * MIB)
 
 static rocksdb_block_based_table_options_t *table_options(struct rocks *r)
 {
@@ -35,16 +38,36 @@ uint64_t rocks_buffer_bytes(uint64_t memory_bytes)
     return memory_bytes / 7 * 2;
 }
 
+/* How many bytes one of them has before it is written out. */
+static uint64_t write_buffer_bytes(uint64_t memory_bytes)
+{
+    return rocks_clamp(rocks_buffer_bytes(memory_bytes) / 2, 2 * MIB, 128 * MIB);
+}
+
+static uint64_t level_base_bytes(uint64_t memory_bytes)
+{
+    return rocks_clamp(LEVEL_BASE_BUFFERS * write_buffer_bytes(memory_bytes), 256 * MIB,
+                       1024 * MIB);
+}
+
+uint64_t rocks_compaction_bytes(uint64_t memory_bytes)
+{
+    uint64_t first =
+        level_base_bytes(memory_bytes) + LEVEL0_SLOW * write_buffer_bytes(memory_bytes);
+
+    return first < COMPACTION_BYTES_MAX ? COMPACTION_BYTES_MAX : first;
+}
+
 static void set_memory(rocksdb_options_t *o, uint64_t memory_bytes)
 {
-    uint64_t buffers = rocks_buffer_bytes(memory_bytes);
-    uint64_t buffer = rocks_clamp(buffers / 2, 2 * MIB, 128 * MIB);
+    uint64_t buffers = rocks_buffer_bytes(memory_bytes), buffer = write_buffer_bytes(memory_bytes);
 
     rocksdb_options_set_db_write_buffer_size(o, buffers);
     rocksdb_options_set_write_buffer_size(o, buffer);
-    rocksdb_options_set_max_bytes_for_level_base(
-        o, rocks_clamp(LEVEL_BASE_BUFFERS * buffer, 256 * MIB, 1024 * MIB));
-    rocksdb_options_set_max_write_buffer_number(o, 6);
+    rocksdb_options_set_max_bytes_for_level_base(o, level_base_bytes(memory_bytes));
+    /* Nothing else bounds those that wait for the disk: four large ones take hardly more memory
+     * behind a slow one than six of 64 MiB did. */
+    rocksdb_options_set_max_write_buffer_number(o, buffer > 64 * MIB ? 4 : 6);
     /* Bounds how much log there is to replay, twice, when a database is opened. */
     rocksdb_options_set_max_total_wal_size(o, rocks_clamp(2 * buffers, 16 * MIB, 256 * MIB));
 }
@@ -65,7 +88,7 @@ static void set_compression(rocksdb_options_t *o, const struct rocks_profile *pr
 static void set_files(rocksdb_options_t *o)
 {
     rocksdb_options_set_level_compaction_dynamic_level_bytes(o, 1);
-    rocksdb_options_set_level0_slowdown_writes_trigger(o, 24);
+    rocksdb_options_set_level0_slowdown_writes_trigger(o, LEVEL0_SLOW);
     rocksdb_options_set_level0_stop_writes_trigger(o, 40);
     rocksdb_options_set_max_background_jobs(o, 2);
     rocksdb_options_set_max_open_files(o, descriptor_tables(descriptor_limit()));

@@ -23,8 +23,7 @@
 #define ROOM_WATCH_US 3000
 #define ROOM_PAUSE_US_MIN 1000000
 #define ROOM_PAUSE_US_MAX 60000000
-#define SWITCH_BYTES_MIN MIB           /* switching writes a few bytes itself */
-#define COMPACT_BYTES_MAX (4096 * MIB) /* no single compaction of RocksDB's choice is larger */
+#define SWITCH_BYTES_MIN MIB /* switching writes a few bytes itself */
 #define OPEN_BYTES (2 * MIB)
 
 /* ---- writing */
@@ -100,12 +99,11 @@ bool rocks_space_to_open(struct rocks *r)
 
 bool rocks_space_to_compact(struct rocks *r, uint64_t due)
 {
-    uint64_t left, reserve;
+    uint64_t left, reserve, most = rocks_compaction_bytes(r->memory_bytes);
 
     if (fault_hit(FAULT_rocks_disk_full))
         return false;
-    return !space_left(r, &left, &reserve) ||
-           left >= reserve + (due < COMPACT_BYTES_MAX ? due : COMPACT_BYTES_MAX);
+    return !space_left(r, &left, &reserve) || left >= reserve + (due < most ? due : most);
 }
 
 uint64_t rocks_compaction_due(rocksdb_t *db)
