@@ -2,6 +2,7 @@
 
 #include "base/number.h"
 #include "sql/calendar.h"
+#include "sql/run/json_text.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -336,6 +337,15 @@ static int undeclared_value(struct run *r, const struct wr_value *in, struct wr_
     return 0;
 }
 
+/* One text that is none would fail every later statement that reads the column as JSON. */
+static int json_check(struct run *r, const struct table_column *column, bytes text)
+{
+    size_t at;
+
+    return json_text_valid(text, &at) ? 0
+                                      : run_fail(r, FAULT_JSON_VALUE, at, RUN_TEXT(column->name));
+}
+
 int convert_value(struct run *r, const struct table_column *column, const struct wr_value *in,
                   struct wr_value *out)
 {
@@ -346,7 +356,8 @@ int convert_value(struct run *r, const struct table_column *column, const struct
     if (column->type == WR_NULL)
         return undeclared_value(r, &from, out);
     how = convert(r->arena, column, false, in, out);
-
+    if (how == CONVERTED && column->type == WR_JSON && out->type == WR_JSON)
+        return json_check(r, column, out->bytes);
     if (how == CONVERTED)
         return 0;
     text = convert_text(r->arena, &from);
