@@ -162,9 +162,9 @@ $(BUILD)/gen/%.pb-c.c: src/wire/proto/%.proto
 	$(Q)protoc-c --proto_path=src/wire/proto --c_out=$(BUILD)/gen $<
 
 # Lemon writes beside what it reads.
-$(GRAMMAR).c: src/sql/parse/grammar.y
+$(GRAMMAR).c $(GRAMMAR).h &: src/sql/parse/grammar.y
 	@mkdir -p $(@D)
-	$(Q)cp $< $(GRAMMAR).y && lemon -q $(GRAMMAR).y
+	$(Q)cp $< $(GRAMMAR).y && lemon -q $(GRAMMAR).y && touch $(GRAMMAR).h
 
 $(GRAMMAR).o: $(GRAMMAR).c $(FLAGS)
 	$(SAY) CC $<
