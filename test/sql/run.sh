@@ -67,6 +67,11 @@ for ((i = 0; i < ${#lines[@]}; i++)); do
     [[ ${lines[i + 1]:-} == [=+!]* ]] && expected=${lines[i + 1]} || expected=
     check "${lines[i]}" statement "${lines[i]}" "$expected"
 done
+# What is not there costs nothing of the table operations that a second has.
+check "a server with one table operation a second" serve few --engine mem --sql 127.0.0.1:0 --set table_ops_per_s_max=1
+few=$(sed -n 's/^sql=.*://p' "$work/few.port")
+many=$(printf 'drop table if exists nope%d; ' {1..20})
+check "tables that are not there are dropped at once" timeout 60 mariadb --no-defaults -h 127.0.0.1 -P "$few" -u key1 -psecret1 --ssl=0 -e "$many" inst
 # `widerow sql`
 export WIDEROW_SQL=127.0.0.1:$port
 shell() { WIDEROW_ENDPOINT=${urls[s]} WIDEROW_CA_FILE=$work/cert.pem timeout 60 "$BUILD/widerow" "$@"; }

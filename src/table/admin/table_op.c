@@ -283,11 +283,12 @@ static int op_decide(struct catalog_txn *x)
 {
     struct table_call *op = PORT_CONTAINER(x, struct table_call, txn);
 
-    if (!x->tries)
-        TRY(catalog_txn_check_rate(x, op->call->now_ms));
     TRY(catalog_refusal(x->c, x->db->catalog, x->instance, x->name));
     if (!x->now && !op->op->makes)
         return fail_code(x->c, E_NOT_EXIST);
+    /* Behind these: what does nothing counts for nothing, as DROP TABLE IF EXISTS often does. */
+    if (!x->tries)
+        TRY(catalog_txn_check_rate(x, op->call->now_ms));
     if (x->now && !op->op->serves_series && !op->op->makes)
         TRY(catalog_check_one(x->c, x->now));
     x->notify_ms = ENGINE_PUBLISH_MS;
