@@ -105,7 +105,7 @@ check "rows of two values are not in one" fails "changes rows of one value of th
 check "tables made without have none" fails "Table 'orders' has no transactions, and nothing was written: make the table WITH .TRANSACTIONS = 'true'." mine "begin; insert into orders (host, at, note) values ('tx', 1, 'w')"
 check "it goes" mine 'drop table bank'
 check "a mistake has its place" fails 'ERROR 1064 .* line 1, column 8' mine 'select from orders'
-check "tables" says 'Tables|orders|' mine 'show tables'
+check "tables" says 'Tables_in_inst|orders|' mine 'show tables'
 printf '\377\377\377\000' >"$work/lie"
 check "a packet that lies about its length ends its connection only" sh -c \
     "timeout 20 bash -c 'exec 3<>/dev/tcp/127.0.0.1/$port; cat $work/lie >&3; sleep 0.2; exec 3>&-'; true"
@@ -223,7 +223,7 @@ exec {fd}<>"/dev/tcp/127.0.0.1/$port" {other_fd}<>"/dev/tcp/127.0.0.1/$port"
 check "one more than may be" fails 'ERROR 1040 \(08004\): Too many connections \(current limit: 7\)' sql key1 secret1 inst 'select 1' --ssl=0
 exec {fd}>&- {other_fd}>&-
 kill "${sleepers[@]}" 2>/dev/null; wait "${sleepers[@]}" 2>/dev/null
-check "and are not listed" says 'Tables|orders|' sql reader secret2 inst 'show tables'
+check "and are not listed" says 'Tables_in_inst|orders|' sql reader secret2 inst 'show tables'
 check "nor in information_schema" says 'TABLE_NAME|orders|' sql reader secret2 inst 'select TABLE_NAME from information_schema.TABLES'
 check "databases are the key's" says 'Database|information_schema|inst|' sql reader secret2 inst 'show databases'
 # Users: what SQL makes of access keys, at both ports, and after a restart.

@@ -309,6 +309,21 @@ struct expr *build_case(struct parse *p, struct expr *e, struct expr_list *when,
                .type = EXPR_CASE, .at = t->at, .left = e, .list = when, .right = otherwise});
 }
 
+static bool is_word(const struct token *t, const char *word)
+{
+    return t->text.len == strlen(word) && strncasecmp(t->text.ptr, word, t->text.len) == 0;
+}
+
+struct type_name build_whole_type(struct parse *p, const struct token *name,
+                                  const struct token *second)
+{
+    bool is_whole = is_word(name, "signed") || is_word(name, "unsigned");
+
+    if (!is_whole || !(is_word(second, "int") || is_word(second, "integer")))
+        parse_fail(p, second->at, "CAST takes one word for a type, or SIGNED or UNSIGNED INTEGER");
+    return (struct type_name){.name = name->text, .at = name->at};
+}
+
 struct expr *build_cast(struct parse *p, struct expr *e, const struct type_name *type,
                         const struct token *t)
 {

@@ -64,6 +64,9 @@ struct window *build_window(struct parse *p, const struct window *w);
 void window_chain(struct window *first, struct window *w);
 struct expr *build_case(struct parse *p, struct expr *e, struct expr_list *when,
                         struct expr *otherwise, const struct token *t);
+/* [UN]SIGNED INT[EGER], MySQL's way to say what CAST makes with a second word. */
+struct type_name build_whole_type(struct parse *p, const struct token *name,
+                                  const struct token *second);
 struct expr *build_cast(struct parse *p, struct expr *e, const struct type_name *type,
                         const struct token *t);
 struct expr *build_tuple(struct parse *p, struct expr_list *l, const struct token *t);

@@ -277,7 +277,12 @@ expr(A) ::= RIGHT(N) LEFT_PAREN expr_list(L) RIGHT_PAREN. { A = build_call(p, &N
 expr(A) ::= MOD(N) LEFT_PAREN expr_list(L) RIGHT_PAREN. { A = build_call(p, &N, L, false); }
 expr(A) ::= IF(N) LEFT_PAREN expr_list(L) RIGHT_PAREN. { A = build_call(p, &N, L, false); }
 expr(A) ::= DATABASE(N) LEFT_PAREN RIGHT_PAREN. { A = build_call(p, &N, NULL, false); }
-expr(A) ::= CAST(T) LEFT_PAREN expr(E) AS type(Y) RIGHT_PAREN. { A = build_cast(p, E, &Y, &T); }
+expr(A) ::= CAST(T) LEFT_PAREN expr(E) AS cast_type(Y) RIGHT_PAREN. { A = build_cast(p, E, &Y, &T); }
+%type cast_type {struct type_name}
+cast_type(A) ::= type(T). { A = T; }
+cast_type(A) ::= UNSIGNED(N). { A = (struct type_name){.name = N.text, .at = N.at}; }
+cast_type(A) ::= UNSIGNED(N) ID(I). { A = build_whole_type(p, &N, &I); }
+cast_type(A) ::= ID(N) ID(I). { A = build_whole_type(p, &N, &I); }
 expr(A) ::= CASE(T) maybe_expr(E) case_list(L) case_else(X) END. { A = build_case(p, E, L, X, &T); }
 expr(A) ::= INTERVAL(T) expr(E) name(N). [UNARY] { A = build_interval(p, E, &N, &T); }
 
@@ -618,4 +623,5 @@ plan_words ::= .
 plan_words ::= plan_words ID.
 plan_words ::= plan_words FOR.
 plan_words ::= plan_words WITH ID.
+statement ::= EXPLAIN WITH ID(N) FOR select(S). { simple(p, STATEMENT_EXPLAIN, &N)->select = S; }
 statement ::= EXPLAIN select(S). { p->out->type = STATEMENT_EXPLAIN; p->out->select = S; }

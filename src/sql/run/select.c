@@ -316,9 +316,11 @@ int run_explain(struct run *r, const struct statement *s)
     struct hints hints;
     struct span span;
 
-    if (s->name.ptr && !run_is_word(s->name, "PLAN"))
+    if (s->name.ptr && !run_is_word(s->name, "PLAN") && !run_is_word(s->name, "TYPE") &&
+        !run_is_word(s->name, "WITHOUT"))
         return run_fail(r, FAULT_UNSUPPORTED,
-                        "EXPLAIN [PLAN FOR] SELECT is served: it walks as far as a page");
+                        "EXPLAIN [PLAN] [WITH TYPE | WITHOUT IMPLEMENTATION] [FOR] SELECT is "
+                        "served: it walks as far as a page");
     if (r->only_columns)
         return walks_columns(r);
     r->explained = s->select->at;

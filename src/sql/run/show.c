@@ -17,12 +17,14 @@ static int show_tables(struct run *r, const struct statement *s)
     const struct access *access = &r->session->conf.access;
     const struct wr_reply *reply;
     struct wr_table_list list;
+    const char *head;
     struct ctx c;
     int code = 0;
 
     RUN_TRY(table_database(r, &s->table, &request.instance));
     RUN_TRY(run_request(r, &request, &reply));
-    RUN_TRY(texts_columns(r, (const char *[]){"Tables", NULL}));
+    head = arena_printf(r->arena, "Tables_in_%.*s", RUN_TEXT(request.instance)).ptr;
+    RUN_TRY(texts_columns(r, (const char *[]){head, NULL}));
     ctx_init(&c, r->session->conf.clock, NULL, NULL, 0);
     list = access->visible(access->arg, &c, request.instance, &reply->table_list);
     for (size_t i = 0; i < list.count && !code; i++)

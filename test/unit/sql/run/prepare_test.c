@@ -57,7 +57,7 @@ static void test_shapes(void **state)
          "1: TABLE_NAME string"},
         /* Other answers. */
         {"explain select v from t where k = ?", "1:" EXPLAINED},
-        {"show tables", "0: Tables string"},
+        {"show tables", "0: Tables_in_inst string"},
         {"show databases", "0: Database string"},
         {"show create table t", "0: Table string, Create Table string"},
         {"describe t", "0: TABLE_SCHEMA string, TABLE_NAME string, COLUMN_NAME string, TYPE "

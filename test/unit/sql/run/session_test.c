@@ -57,8 +57,8 @@ static void test_without_tables(void **state)
         {"build index i on t",
          "!9001 An index is built when it is created, and SHOW INDEX tells how "
          "far: drop it to end that"},
-        {"explain analyze select 1",
-         "!9001 EXPLAIN [PLAN FOR] SELECT is served: it walks as far as a page"},
+        {"explain analyze select 1", "!9001 EXPLAIN [PLAN] [WITH TYPE | WITHOUT IMPLEMENTATION] "
+                                     "[FOR] SELECT is served: it walks as far as a page"},
         {"create user u123 identified by 'x'", "!9001 There are no users here"},
         {"grant read on database inst to u123", "!9001 There are no users here"},
         {"grant fly on database inst to u123",
@@ -686,8 +686,8 @@ static void test_information(void **state)
            "= '3')",
            "0");
     expect(b, "create table b1 (k char(3) primary key, v json)", "0");
-    expect(b, "show tables", "Tables|a1|b1");
-    expect(b, "show tables like 'a%'", "Tables|a1");
+    expect(b, "show tables", "Tables_in_inst|a1|b1");
+    expect(b, "show tables like 'a%'", "Tables_in_inst|a1");
     expect(b, "show databases", "Database|information_schema|inst");
     expect(b, "describe b1",
            "TABLE_SCHEMA,TABLE_NAME,COLUMN_NAME,TYPE,IS_PRIMARY_KEY,SORT_ORDER|inst,b1,k,CHAR(3),"
@@ -697,7 +697,7 @@ static void test_information(void **state)
            "DECIMAL(5,1),\n  "
            "PRIMARY KEY (`k`)\n) WITH (TTL = '86400', VERSIONS = '3')");
     expect(b, "use other", "0");
-    expect(b, "show tables", "Tables");
+    expect(b, "show tables", "Tables_in_other");
     expect(b, "select count(*) from inst.a1", "count(*)|0");
     expect(b, "select * from a1", "!1146 Table 'other.a1' doesn't exist");
 }
