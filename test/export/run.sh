@@ -192,6 +192,18 @@ check "another type in the same column" run import "$work/mixed.csv" --table odd
 check "CSV says that it cannot" refuses "export it with --format jsonl" export odd --quiet
 check "CSV says so with --columns, too" refuses "cannot keep apart" export odd --columns text:string --quiet
 check "JSON Lines can" sh -c '"$1" export odd --format jsonl --quiet --dir "$2" | grep -qF "\"text\":42" ' - "$widerow" "$work/data"
+# A file is written beside its name until it is whole.
+echo before >"$work/two.csv"
+exec {writer}>"$work/two.csv.new"
+flock "$writer"
+check "a file that another export is writing" refuses "another export is writing .*two.csv" export odd2 --output "$work/two.csv" --quiet
+check "is as it was" grep -qx before "$work/two.csv"
+check "and so is what the other one writes" test -e "$work/two.csv.new"
+exec {writer}>&-
+seq 1000 >"$work/two.csv.new"
+check "what a killed export has left is in nobody's way" run export odd2 --output "$work/two.csv" --quiet
+check "nor in the file" cmp "$work/odd2.csv" "$work/two.csv"
+check "and is gone" test ! -e "$work/two.csv.new"
 check "no such table" refuses "does not exist" export nothing
 check "no such format" refuses "csv, jsonl or parquet" export odd --format xml
 check "no such type" refuses "is not NAME:type" export odd --columns text:varchar

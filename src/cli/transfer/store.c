@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -53,8 +54,38 @@ static int open_object(struct ctx *c, struct sink *s, const struct s3_words *wor
     return s->file ? 0 : fail(c, E_MEMORY, "%s", strerror(errno));
 }
 
+/* Opens s->new, as the only one who does: two exports to one name would write over each other's
+ * rows. The lock goes with its process, so what an export left that was killed is written over.
+ * Descriptor, or -1 with errno: EWOULDBLOCK, another one writes it. */
+static int open_locked(const struct sink *s, mode_t mode)
+{
+    for (;;) {
+        int fd = open(s->new, O_WRONLY | O_CREAT | O_CLOEXEC, mode), error;
+        struct stat opened, named;
+
+        if (fd < 0)
+            return -1;
+        /* Where files cannot be locked they are written without. */
+        if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+            error = errno;
+        } else if (fstat(fd, &opened) != 0) {
+            error = errno;
+        } else if (stat(s->new, &named) != 0 || named.st_ino != opened.st_ino) {
+            error = 0; /* meanwhile the other one was done, and this is its whole file */
+        } else if (ftruncate(fd, 0) != 0) {
+            error = errno;
+        } else {
+            return fd;
+        }
+        close(fd);
+        errno = error;
+        if (error)
+            return -1;
+    }
+}
+
 /* Beside what it replaces, with its mode. */
-static void open_new(struct ctx *c, struct sink *s)
+static int open_new(struct ctx *c, struct sink *s)
 {
     struct stat st;
     bool is_there = stat(s->name, &st) == 0;
@@ -62,22 +93,33 @@ static void open_new(struct ctx *c, struct sink *s)
     int fd;
 
     if (is_there && (!S_ISREG(st.st_mode) || !realpath(s->name, target)))
-        return;
+        return 0;
     s->target = is_there ? arena_printf(&c->arena, "%s", target).ptr : s->name;
     s->new = arena_printf(&c->arena, "%s.new", s->target).ptr;
-    fd = open(s->new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
-              is_there ? st.st_mode & 07777 : 0666);
+    fd = open_locked(s, is_there ? st.st_mode & 07777 : 0666);
+    if (fd < 0 && errno == EWOULDBLOCK) {
+        fail(c, E_LOCKED,
+             "another export is writing %s, until it is whole in %s; wait for it or name another "
+             "file",
+             s->name, s->new);
+        s->new = NULL;
+        return E_LOCKED;
+    }
     s->file = fd < 0 ? NULL : fdopen(fd, "w");
-    if (s->file)
-        return;
+    if (s->file) {
+        /* The lock is to outlast the FILE, until the file has its name. */
+        s->lock = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+        return 0;
+    }
     if (fd >= 0)
         close(fd);
     s->new = NULL;
+    return 0;
 }
 
 static int open_file(struct ctx *c, struct sink *s)
 {
-    open_new(c, s);
+    TRY(open_new(c, s));
     if (!s->file)
         s->file = fopen(s->name, "we");
     return s->file ? 0 : fail(c, E_PARAMETER, "cannot write %s: %s", s->name, strerror(errno));
@@ -93,13 +135,16 @@ static int end_file(struct ctx *c, struct sink *s, bool whole)
     else if (rename(s->new, s->target) != 0)
         code = fail(c, E_NO_SPACE, "cannot name what is written %s: %s; it is in %s", s->name,
                     strerror(errno), s->new);
+    if (s->lock >= 0)
+        close(s->lock);
+    s->lock = -1;
     s->new = NULL;
     return code;
 }
 
 int sink_open(struct ctx *c, struct sink *s, const struct s3_words *words, const char *name)
 {
-    *s = (struct sink){.name = name, .file = name ? NULL : stdout};
+    *s = (struct sink){.name = name, .file = name ? NULL : stdout, .lock = -1};
     ctx_init(&s->c, c->clock, NULL, NULL, 0);
     if (name && s3_is_url(name))
         return open_object(c, s, words);

@@ -49,6 +49,7 @@ struct sink {
     /* The file, links followed, and its name until it is whole, in the arena of sink_open()'s c;
      * NULL: it is written where it is. */
     const char *target, *new;
+    int lock; /* of `new`, so that no other export writes it; -1: none */
     struct store store;
     struct s3_upload *upload; /* NULL: it is none */
     struct ctx c;             /* of the upload: what went wrong */
