@@ -625,3 +625,4 @@ plan_words ::= plan_words FOR.
 plan_words ::= plan_words WITH ID.
 statement ::= EXPLAIN WITH ID(N) FOR select(S). { simple(p, STATEMENT_EXPLAIN, &N)->select = S; }
 statement ::= EXPLAIN select(S). { p->out->type = STATEMENT_EXPLAIN; p->out->select = S; }
+statement ::= EXPLAIN FOR select(S). { p->out->type = STATEMENT_EXPLAIN; p->out->select = S; }
