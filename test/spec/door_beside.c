@@ -458,7 +458,7 @@ static bool put_range(struct asked *a, const struct wr_get_range *g)
         put(a, same || (side && low->columns[same].value.type != WR_INF_MIN) ? " and " : " where ");
         if (!put_name(a, a->table->key[same].name))
             return false;
-        put(a, side ? " <" : " >");
+        put(a, (side != 0) != a->table->key[same].descending ? " <" : " >");
         put(a, included ? "= " : " ");
         if (!put_value(a, v))
             return false;
