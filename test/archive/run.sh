@@ -154,7 +154,7 @@ file=$(find "$work/s3rver" -path '*cards*' -name '*rows.parquet*object' | head -
 check "a flipped byte" sh -c "printf X | dd of='$file' bs=1 seek=300 conv=notrunc status=none"
 check "is found" fails "SHA-256|1 of" "$widerow" archive verify "$(at cards)"
 check "no archive there" fails "there is no archive of a series" "$widerow" archive list s3://test/nowhere
-check "an archive that is none" fails "is s3://BUCKET/PREFIX" "$BUILD/widerowd" --data "$work/x" --http 127.0.0.1:0 --archive nowhere
+check "an archive that is none" fails "like s3://BUCKET/PREFIX" "$BUILD/widerowd" --data "$work/x" --http 127.0.0.1:0 --archive nowhere
 rm -rf "$work/one"
 killed s3rver
 if [ "$TIER" = nightly ]; then
