@@ -82,8 +82,9 @@ void ots_read_consumed(const Ots__ConsumedCapacity *m, struct wr_capacity *out);
 /* The table that an id of a stream, an iterator or the id of a tunnel names. What names none stands
  * for itself: it is refused as a name, or nothing has it. */
 bytes ots_named_table(bytes id);
-/* A change record. */
-void ots_put_change(struct buf *b, unsigned field, const struct wr_stream_record *r);
+/* A change record. `key_section`: its old values begin with a key section that has no columns. Go's
+ * tunnel worker reads none without; GetStreamRecord in Java's SDK refuses one that is empty. */
+void ots_put_change(struct buf *b, const struct wr_stream_record *r, bool key_section);
 int ots_read_change(struct ctx *c, const Ots__StreamRecord *m, struct wr_stream_record *out);
 
 /* Bytes of a buffer with this row alone; an absent row is no bytes at all. */

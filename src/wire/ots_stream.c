@@ -229,27 +229,33 @@ void ots_encode_get_stream_record_request(struct buf *b, const struct wr_request
 }
 
 /* The old values, as a row without key columns. */
-static void put_original(struct buf *b, const struct wr_stream_record *r)
+static void put_original(struct buf *b, const struct wr_stream_record *r, bool key_section)
 {
     struct wr_row row = {.cells = r->original, .cell_count = r->original_count};
-    size_t n = PLAIN_HEADER_BYTES + plain_old_cells_size(&row);
+    size_t n = PLAIN_HEADER_BYTES +
+               (key_section ? plain_old_cells_size(&row) : plain_change_size(&row, WR_PUT));
+    uint8_t *p;
 
     pb_put_head(b, 3, n);
-    plain_put_old_cells(plain_put_header(buf_reserve(b, n)), &row);
+    p = plain_put_header(buf_reserve(b, n));
+    if (key_section)
+        plain_put_old_cells(p, &row);
+    else
+        plain_put_change(p, &row, WR_PUT);
     buf_commit(b, n);
 }
 
-void ots_put_change(struct buf *b, unsigned field, const struct wr_stream_record *r)
+void ots_put_change(struct buf *b, const struct wr_stream_record *r, bool key_section)
 {
     struct plain_sequence at = {r->epoch, r->timestamp_us, r->row_index};
-    size_t n = PLAIN_HEADER_BYTES + plain_record_size(&r->row), start = pb_open(b, field, n);
+    size_t n = PLAIN_HEADER_BYTES + plain_record_size(&r->row), start = pb_open(b, 1, n);
 
     pb_put_int(b, 1, r->type);
     pb_put_head(b, 2, n);
     plain_put_record(plain_put_header(buf_reserve(b, n)), &r->row, &at);
     buf_commit(b, n);
     if (r->has_original)
-        put_original(b, r);
+        put_original(b, r, key_section);
     pb_close(b, start, n);
 }
 
@@ -262,7 +268,7 @@ bytes ots_encode_get_stream_record_response(struct ctx *c, const struct wr_reque
     (void)req;
     buf_init(&b, &c->arena, FRAME_BYTES + r->next.len + 256 * r->count);
     for (size_t i = 0; i < r->count; i++)
-        ots_put_change(&b, 1, &r->records[i]);
+        ots_put_change(&b, &r->records[i], false);
     put_optional(&b, 2, r->next);
     ots_put_consumed(&b, 3, &r->consumed, false);
     pb_put_int(&b, 4, r->more);

@@ -550,7 +550,7 @@ bytes ots_encode_read_tunnel_response(struct ctx *c, const struct wr_request *re
     buf_init(&b, &c->arena, 256 + 256 * r->count);
     for (size_t i = 0; i < r->count; i++) {
         if (r->stream)
-            ots_put_change(&b, 1, &r->records[i]);
+            ots_put_change(&b, &r->records[i], true);
         else
             put_base_row(&b, &r->records[i].row);
     }
