@@ -7,6 +7,8 @@
  * words out of 20,000, common ones more often. At the end 64,000 documents are replaced, a thousand
  * at a time.
  *
+ * ONLY=TEXT in the environment: no kinds of queries but those whose name has the text.
+ *
  * COMMAND is told all documents and queries (test/lucene/told.h) and measures the same:
  * `bench/search_lucene.sh`. Then each kind of query is measured by turns, five times, and the
  * medians count. */
@@ -19,6 +21,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -387,11 +390,14 @@ static double median_of(double *list, int count)
 static void measure_all(const struct view *v, int queries, int rounds)
 {
     static double own[KINDS][4][ROUNDS];
+    const char *only = getenv("ONLY");
 
     for (int r = 0; r < rounds; r++)
         for (size_t k = 0; k < KINDS; k++) {
             struct figures f, peer = {1, 1};
 
+            if (only && !strstr(kinds[k].name, only))
+                continue;
             if (kinds[k].type)
                 *(kinds[k].search.query == &by_name ? &by_name.type : &by_words.type) =
                     kinds[k].type;
@@ -402,6 +408,8 @@ static void measure_all(const struct view *v, int queries, int rounds)
             own[k][3][r] = f.last / peer.last;
         }
     for (size_t k = 0; k < KINDS; k++) {
+        if (only && !strstr(kinds[k].name, only))
+            continue;
         printf("%-32s %9.1f us %9.1f us p99", kinds[k].name, median_of(own[k][0], rounds),
                median_of(own[k][1], rounds));
         if (peer_in)
