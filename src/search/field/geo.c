@@ -198,3 +198,44 @@ void geo_box_of_circle(double lat, double lon, double metres, struct geo_box *ou
     }
     box_of_degrees(fmin(top, 90), left, fmax(bottom, -90), right, out);
 }
+
+/* ---- circles ---- */
+
+/* Far more than what rounding can do to either side of a comparison. */
+#define ROUNDING 1e-9
+
+void geo_circle_make(double lat, double lon, double metres, struct geo_circle *out)
+{
+    double angle = metres / (2 * EARTH_RADIUS);
+
+    *out = (struct geo_circle){
+        .lat = lat,
+        .lon = lon,
+        .metres = metres,
+        .cosine = cos(RADIANS(lat)),
+        .haversine = angle < M_PI / 2 ? sin(angle) * sin(angle) : 2,
+    };
+    geo_box_of_circle(lat, lon, metres, &out->box);
+    double top = cos(RADIANS(out->box.top * LAT_CELL));
+    double bottom = cos(RADIANS(out->box.bottom * LAT_CELL));
+
+    out->least = fmin(top, bottom);
+    out->most = out->box.bottom <= 0 && out->box.top >= 0 ? 1 : fmax(top, bottom);
+}
+
+/* The square of an angle is above that of its sine, by less than a third of its own square. */
+bool geo_circle_has(const struct geo_circle *c, struct geo_point p)
+{
+    double by_lat = RADIANS(geo_lat(p) - c->lat) / 2;
+    double by_lon = fabs(geo_lon(p) - c->lon);
+    double lat2 = by_lat * by_lat, lon2;
+
+    by_lon = RADIANS(by_lon > 180 ? 360 - by_lon : by_lon) / 2;
+    lon2 = by_lon * by_lon;
+    if (lat2 + c->cosine * c->most * lon2 <= c->haversine * (1 - ROUNDING))
+        return true;
+    if (lat2 * (1 - lat2 / 3) + c->cosine * c->least * lon2 * (1 - lon2 / 3) >
+        c->haversine * (1 + ROUNDING))
+        return false;
+    return geo_metres(c->lat, c->lon, geo_lat(p), geo_lon(p)) <= c->metres;
+}

@@ -40,6 +40,21 @@ bool geo_box_make(struct wr_bytes top_left, struct wr_bytes bottom_right, struct
 /* A box that holds every point within `metres`, and some more: what is not in it is not near. */
 void geo_box_of_circle(double lat, double lon, double metres, struct geo_box *out);
 
+/* The points of which geo_metres() from (lat, lon) is at most `metres`, for many of them: nearly
+ * all are told apart without a sine. */
+struct geo_circle {
+    double lat, lon, metres;
+    struct geo_box box; /* geo_box_of_circle() */
+    double cosine;      /* of `lat` */
+    double least, most; /* of the cosines in the box */
+    double haversine;   /* of `metres`; above 1: all points are in it */
+};
+
+void geo_circle_make(double lat, double lon, double metres, struct geo_circle *out);
+
+/* Of points in its box. */
+bool geo_circle_has(const struct geo_circle *circle, struct geo_point p);
+
 bool geo_box_has(const struct geo_box *box, struct geo_point p);
 
 #define GEO_POLYGON_POINTS_MAX 10000

@@ -3,24 +3,15 @@
 #include "search/query/bounds.h"
 #include "search/segment/order_reader.h"
 
-#include <math.h>
-
 /* Points of which the exact test decides, out of those whose latitudes may fit. */
 struct shape {
     const struct wr_search_condition *condition;
-    struct geo_box box;   /* around all that fits */
-    struct geo_box inner; /* of a circle: all of it fits, without computing */
+    struct geo_box box; /* around all that fits */
+    struct geo_circle circle;
     struct geo_polygon polygon;
-    double lat, lon;
 };
 
-/* Its corners are 0.92 of the radius away; on circles small enough for a box to be one. */
-#define INNER_SHARE 0.65
-#define INNER_METRES_MIN 100
-#define INNER_METRES_MAX 50000
-#define INNER_LATITUDE_MAX 60
-
-#define MARKED_AT_ONCE 4096 /* points, between two looks at the time */
+#define MARKED_AT_ONCE 512 /* points, between two looks at the time */
 
 static bool shape_has(const struct shape *s, struct geo_point p)
 {
@@ -30,9 +21,7 @@ static bool shape_has(const struct shape *s, struct geo_point p)
         return true;
     if (s->condition->type == WR_SEARCH_GEO_POLYGON)
         return geo_polygon_has(&s->polygon, p);
-    if (!s->inner.empty && geo_box_has(&s->inner, p))
-        return true;
-    return geo_metres(s->lat, s->lon, geo_lat(p), geo_lon(p)) <= s->condition->geo.metres;
+    return geo_circle_has(&s->circle, p);
 }
 
 static int unfit(struct query *q, const char *what)
@@ -54,16 +43,14 @@ static int make_circle(struct query *q, struct shape *s)
 {
     const struct wr_geo_condition *g = &s->condition->geo;
     struct geo_point centre;
+    double lat, lon;
 
-    if (g->point_count != 1 || !geo_of_text(g->points[0], &centre, &s->lat, &s->lon))
+    if (g->point_count != 1 || !geo_of_text(g->points[0], &centre, &lat, &lon))
         return unfit(q, "the centre of the circle is no point");
     if (!(g->metres >= 0))
         return fail(q->c, E_PARAMETER, "The distance of a geo distance query is 0 or more metres.");
-    geo_box_of_circle(s->lat, s->lon, g->metres, &s->box);
-    s->inner.empty = true;
-    if (g->metres >= INNER_METRES_MIN && g->metres <= INNER_METRES_MAX &&
-        fabs(s->lat) <= INNER_LATITUDE_MAX)
-        geo_box_of_circle(s->lat, s->lon, g->metres * INNER_SHARE, &s->inner);
+    geo_circle_make(lat, lon, g->metres, &s->circle);
+    s->box = s->circle.box;
     return E_OK;
 }
 
@@ -77,7 +64,8 @@ static int make_polygon(struct query *q, struct shape *s)
 }
 
 /* Most points of the latitudes are beside the box: its longitudes are compared first, also where
- * they go over the date line. Up to a bound, to the end of the block, or of the latitudes. */
+ * they go over the date line, and without a jump, as one in so many is a guess that fails. Up to a
+ * bound, to the end of the block, or of the latitudes. */
 static uint32_t mark_block(struct order_reader *r, uint32_t i, int64_t top, const struct shape *s,
                            uint64_t *bits)
 {
@@ -85,9 +73,15 @@ static uint32_t mark_block(struct order_reader *r, uint32_t i, int64_t top, cons
     uint32_t left = (uint32_t)s->box.left, span = (uint32_t)s->box.right - left;
     uint32_t end = r->values.end - i < MARKED_AT_ONCE ? r->values.end : i + MARKED_AT_ONCE;
 
-    for (; i < end && values[i] <= top; i++)
-        if ((uint32_t)values[i] - left <= span && shape_has(s, document_unpack_point(values[i]))) {
-            uint32_t doc = order_reader_doc(r, i);
+    uint32_t near[MARKED_AT_ONCE], count = 0;
+
+    for (; i < end && values[i] <= top; i++) {
+        near[count] = i;
+        count += (uint32_t)values[i] - left <= span;
+    }
+    for (uint32_t k = 0; k < count; k++)
+        if (shape_has(s, document_unpack_point(values[near[k]]))) {
+            uint32_t doc = order_reader_doc(r, near[k]);
 
             bits[doc / 64] |= 1ull << doc % 64;
         }

@@ -216,7 +216,8 @@ static void add_and_set(struct top *t, struct gate *g, const struct segment *s, 
 static void window_by_number(struct top *t, const struct segment *s, uint32_t base,
                              const uint64_t *bits, const float *scores)
 {
-    static const int many = 16; /* of a word's documents: all its numbers are compared at once */
+    static const uint32_t many =
+        16; /* of a word's documents: all its numbers are compared at once */
     const struct segment_column *col = &s->columns[t->sort->by[0].field];
     struct gate g = gate_of(t);
 
@@ -224,7 +225,7 @@ static void window_by_number(struct top *t, const struct segment *s, uint32_t ba
     for (uint32_t w = 0; w < WINDOW_WORDS; w++) {
         uint64_t rest = bits[w];
 
-        if (g.shut && !col->offsets && __builtin_popcountll(rest) > many &&
+        if (g.shut && !col->offsets && word_count(rest) > many &&
             base + w * 64 + 64 <= s->documents)
             rest = gate_word(&g, col->numbers + base + w * 64, rest);
         for (; rest; rest &= rest - 1) {

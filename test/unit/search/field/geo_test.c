@@ -198,6 +198,38 @@ static void test_box_of_circle(void **state)
             }
 }
 
+/* What is told without a sine is what the distance says: wherever on earth, and close to the line.
+ */
+static void test_circle(void **state)
+{
+    static const double radii[] = {0, 1, 1000, 300000, 5e6, 1.2e7, 2.1e7, 1e300};
+    size_t in = 0, out = 0;
+
+    (void)state;
+    for (int lat = -90; lat <= 90; lat += 15)
+        for (int lon = -180; lon <= 180; lon += 45)
+            for (size_t r = 0; r < PORT_COUNT(radii); r++) {
+                double reach = radii[r] < 2e7 ? radii[r] / 6371008.7714 * (180 / M_PI) : 180;
+                struct geo_circle circle;
+
+                geo_circle_make(lat, lon, radii[r], &circle);
+                for (int i = -20; i <= 20; i++)
+                    for (int k = -20; k <= 20; k++) {
+                        struct geo_point p;
+                        bool near;
+
+                        if (!geo_of_degrees(lat + reach * i / 16, lon + reach * k / 16, &p) ||
+                            !geo_box_has(&circle.box, p))
+                            continue;
+                        near = geo_metres(lat, lon, geo_lat(p), geo_lon(p)) <= radii[r];
+                        assert_true(geo_circle_has(&circle, p) == near);
+                        in += near;
+                        out += !near;
+                    }
+            }
+    assert_true(in > 10000 && out > 10000);
+}
+
 static void test_box_of_no_circle(void **state)
 {
     struct geo_box box;
@@ -310,17 +342,12 @@ static void test_geohash_cells(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_texts),
-        TEST(test_no_points),
-        TEST(test_cells),
-        TEST(test_distance),
-        TEST(test_boxes),
-        TEST(test_box_of_circle),
-        TEST(test_box_of_no_circle),
-        TEST(test_polygons),
-        TEST(test_no_polygons),
-        TEST(test_geohash),
-        TEST(test_geohash_cells),
+        TEST(test_texts),    TEST(test_no_points),
+        TEST(test_cells),    TEST(test_distance),
+        TEST(test_boxes),    TEST(test_box_of_circle),
+        TEST(test_circle),   TEST(test_box_of_no_circle),
+        TEST(test_polygons), TEST(test_no_polygons),
+        TEST(test_geohash),  TEST(test_geohash_cells),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
