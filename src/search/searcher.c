@@ -103,7 +103,9 @@ static void window_start(const struct search_job *job, const struct view_segment
 {
     uint32_t left = v->segment->documents - base;
 
-    for (uint32_t w = 0; w < WINDOW_WORDS; w++)
+    if (left >= WINDOW_DOCS)
+        memset(bits, 0xff, WINDOW_WORDS * sizeof(bits[0]));
+    for (uint32_t w = 0; left < WINDOW_DOCS && w < WINDOW_WORDS; w++)
         bits[w] = left >= w * 64 + 64 ? ~0ull : left > w * 64 ? (1ull << (left - w * 64)) - 1 : 0;
     drop_dead(v, base, bits);
     drop_expired(job, v->segment, base, bits);
@@ -207,6 +209,8 @@ static bool stepped(struct search *x, const struct view_segment *v, struct node 
     if (!x->scores || !root->next || (filter && !filter->test) || collectors_any(&x->collectors) ||
         (!skips && root->estimate * few > s->documents))
         return false;
+    if (skips) /* by the hits of the segments before */
+        skip_below(x, root);
     for (uint32_t doc = root->next(root, 0, &score); doc != NODE_END;
          doc = root->next(root, doc + 1, &score)) {
         if (++steps % steps_between_looks == 0 && (*rc = go_on(x->job)))

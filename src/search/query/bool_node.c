@@ -3,20 +3,26 @@
 #include <stdlib.h>
 
 #define SKIP_CLAUSES_MAX 16 /* of many, windows ask faster */
+#define ROUNDED 1.0001f     /* more than sums of so many differ by their order */
+
+/* A clause whose documents are asked for one by one. */
+struct sought {
+    uint32_t doc; /* the next one that has been found, with its score */
+    float score;
+    float others; /* what all other clauses together may score */
+    float floor;  /* documents below are not found; 0: all are */
+    bool spare;   /* none is looked for */
+};
 
 struct bool_node {
     struct node node;
     struct bool_parts parts;
-    float *scores;       /* of a part; NULL: none are asked for */
-    uint32_t *next_docs; /* of each `should`, where documents are asked for one by one */
-    float *next_scores;
-    /* Documents that have none but the first `spare` of them, in the order of their bounds, score
-     * less than `least`, and are not looked for. */
-    struct node **ranked;
-    uint32_t *ranks; /* which of `should` they are */
-    float *bounds;   /* of each together with those before it */
-    size_t spare;
+    float *scores;         /* of a part; NULL: none are asked for */
+    struct sought *sought; /* of each `should`, where documents are asked for one by one */
+    /* Documents that score less than `least` are not looked for. */
     float least;
+    uint32_t *ranks; /* which of `should`, in the order of their bounds */
+    bool leaves;     /* all tell what they cost */
 };
 
 static int by_estimate(const void *a, const void *b)
@@ -151,39 +157,54 @@ static bool all_test(struct node *const *list, size_t count)
     return true;
 }
 
-/* The next document of those that are looked for. */
-static uint32_t next_wanted(struct bool_node *b, uint32_t from)
+/* The next document that any clause finds. */
+static uint32_t next_found(struct bool_node *b, uint32_t from)
 {
     uint32_t first = NODE_END;
 
-    for (size_t i = b->spare; i < b->parts.should_count; i++) {
-        uint32_t at = b->ranks[i];
+    for (size_t i = 0; i < b->parts.should_count; i++) {
+        struct sought *s = &b->sought[i];
+        struct node *n = b->parts.should[i];
 
-        if (b->next_docs[at] < from)
-            b->next_docs[at] = b->ranked[i]->next(b->ranked[i], from, &b->next_scores[at]);
-        first = b->next_docs[at] < first ? b->next_docs[at] : first;
+        if (s->spare)
+            continue;
+        if (s->doc < from)
+            s->doc = n->next(n, from, &s->score);
+        first = s->doc < first ? s->doc : first;
     }
     return first;
 }
 
-/* Brings those that are spared to the document, as long as it may still score enough. */
-static bool scores_enough(struct bool_node *b, uint32_t doc)
+/* A clause's score of the document that any has found; 0: it has it not. */
+static float score_of_clause(struct bool_node *b, size_t i, uint32_t doc)
 {
-    float sum = 0;
+    const struct sought *s = &b->sought[i];
+    float score = 0;
 
-    if (!b->spare)
-        return true;
-    for (size_t i = b->spare; i < b->parts.should_count; i++)
-        sum += b->next_docs[b->ranks[i]] == doc ? b->next_scores[b->ranks[i]] : 0;
-    for (size_t i = b->spare; i--;) {
-        uint32_t at = b->ranks[i];
+    if (!s->spare && s->doc == doc)
+        return s->score;
+    if (s->spare || s->floor > 0)
+        b->parts.should[i]->score_at(b->parts.should[i], doc, &score);
+    return score;
+}
 
-        if ((sum + b->bounds[i]) * 1.0001f < b->least)
+/* Asks the clauses that may bring most first, as long as the document may still score enough. */
+static bool scores_enough(struct bool_node *b, uint32_t doc, float *score)
+{
+    const struct bool_parts *p = &b->parts;
+    float scores[SKIP_CLAUSES_MAX], sum = 0, most = b->node.bound / p->weight;
+
+    for (size_t k = p->should_count; k--;) {
+        uint32_t i = b->ranks[k];
+
+        scores[i] = score_of_clause(b, i, doc);
+        most += scores[i] - p->should[i]->bound;
+        if (most * ROUNDED < b->least)
             return false;
-        if (b->next_docs[at] < doc)
-            b->next_docs[at] = b->ranked[i]->next(b->ranked[i], doc, &b->next_scores[at]);
-        sum += b->next_docs[at] == doc ? b->next_scores[at] : 0;
     }
+    for (size_t i = 0; i < p->should_count; i++) /* in this order, however they are ranked */
+        sum += scores[i];
+    *score = sum * p->weight;
     return true;
 }
 
@@ -192,55 +213,151 @@ static uint32_t next_should(struct node *n, uint32_t from, float *score)
 {
     struct bool_node *b = (struct bool_node *)n;
     const struct bool_parts *p = &b->parts;
-    uint32_t first = next_wanted(b, from);
+    uint32_t first = next_found(b, from);
     float sum = 0;
 
-    while (first != NODE_END && !scores_enough(b, first))
-        first = next_wanted(b, first + 1);
-    if (first == NODE_END)
-        return NODE_END;
-    for (size_t i = 0; i < p->should_count; i++) /* in this order, however they are ranked */
-        if (b->next_docs[i] == first)
-            sum += b->next_scores[i];
-    *score = p->weight != 1 ? sum * p->weight : sum;
+    while (b->least > 0 && first != NODE_END && !scores_enough(b, first, score))
+        first = next_found(b, first + 1);
+    if (first == NODE_END || b->least > 0)
+        return first;
+    for (size_t i = 0; i < p->should_count; i++)
+        sum += score_of_clause(b, i, first);
+    *score = sum * p->weight;
     return first;
 }
 
-/* By the bounds of scores: words that nearly all documents have need not be looked for once better
- * hits are there. */
+static bool score_at_should(struct node *n, uint32_t doc, float *score)
+{
+    const struct bool_parts *p = &((struct bool_node *)n)->parts;
+    float sum = 0, one;
+    bool any = false;
+
+    for (size_t i = 0; i < p->should_count; i++)
+        if (p->should[i]->score_at(p->should[i], doc, &one)) {
+            sum += one;
+            any = true;
+        }
+    *score = sum * p->weight;
+    return any;
+}
+
+/* ---- what scores too little ----
+ *
+ * A document that is to score `least` has a clause that scores its floor, if the floors add up to
+ * `least`: others are not found. A floor above a clause's bound makes it a spare one, which is only
+ * asked about documents that others have found. */
+
+/* The floors with `spares` of the lowest bounds spared, each at its bound, and the rest in
+ * proportion: about how many documents are found. */
+static uint64_t share_floors(const struct bool_node *b, size_t spares, float *floors)
+{
+    const struct bool_parts *p = &b->parts;
+    float rest = b->least, bounds = 0;
+    uint64_t cost = 0;
+
+    for (size_t k = 0; k < p->should_count; k++)
+        if (k < spares)
+            rest -= p->should[b->ranks[k]]->bound * ROUNDED;
+        else
+            bounds += p->should[b->ranks[k]]->bound * ROUNDED;
+    for (size_t k = 0; k < p->should_count; k++) {
+        uint32_t i = b->ranks[k];
+        struct node *n = p->should[i];
+
+        floors[i] = k < spares ? n->bound * ROUNDED * 2 : rest * (n->bound / bounds);
+        cost += k < spares ? 0 : n->cost(n, floors[i]);
+    }
+    return cost;
+}
+
+static void set_floor(struct bool_node *b, size_t i, float floor)
+{
+    struct node *n = b->parts.should[i];
+    struct sought *s = &b->sought[i];
+
+    if (floor < s->floor)
+        s->doc = 0; /* those that were passed over are found now */
+    s->floor = floor;
+    s->spare = floor > n->bound * ROUNDED;
+    if (!s->spare && n->skip)
+        n->skip(n, floor);
+}
+
+static size_t spares_of(const struct bool_node *b)
+{
+    float sum = 0;
+    size_t k = 0;
+
+    for (; k < b->parts.should_count; k++) {
+        sum += b->parts.should[b->ranks[k]]->bound;
+        if (sum * ROUNDED >= b->least)
+            break;
+    }
+    return k;
+}
+
+/* Of clauses within clauses floors only grow: no document of enough others is below. */
+static void set_floors_of_bools(struct bool_node *b)
+{
+    size_t count = b->parts.should_count, spares = spares_of(b);
+
+    for (size_t k = 0; k < count; k++) {
+        uint32_t i = b->ranks[k];
+        float own = b->least - b->sought[i].others * ROUNDED;
+
+        if (k < spares)
+            set_floor(b, i, b->parts.should[i]->bound * ROUNDED * 2);
+        else if (own > 0)
+            set_floor(b, i, own);
+    }
+}
+
 static void skip_should(struct node *n, float least)
 {
     struct bool_node *b = (struct bool_node *)n;
+    float none[SKIP_CLAUSES_MAX], most[SKIP_CLAUSES_MAX];
+    uint64_t cost;
 
+    if (!(least / b->parts.weight > b->least))
+        return;
     b->least = least / b->parts.weight;
-    while (b->spare < b->parts.should_count && b->bounds[b->spare] * 1.0001f < b->least)
-        b->spare++;
+    if (!b->leaves) {
+        set_floors_of_bools(b);
+        return;
+    }
+    cost = share_floors(b, 0, none);
+    if (share_floors(b, spares_of(b), most) <= cost)
+        memcpy(none, most, sizeof(none));
+    for (size_t i = 0; i < b->parts.should_count; i++)
+        set_floor(b, i, none[i]);
 }
 
 static void rank(struct query *q, struct bool_node *b)
 {
-    size_t count = b->parts.should_count;
+    const struct bool_parts *p = &b->parts;
+    size_t count = p->should_count;
+    bool known = p->weight > 0 && count <= SKIP_CLAUSES_MAX;
     float sum = 0;
-    bool known = b->parts.weight > 0 && count <= SKIP_CLAUSES_MAX;
 
-    b->ranked = ARENA_ARRAY(&q->c->arena, struct node *, count);
     b->ranks = ARENA_ARRAY(&q->c->arena, uint32_t, count);
-    b->bounds = ARENA_ARRAY(&q->c->arena, float, count);
-    for (size_t i = 0; i < count; i++) {
+    b->leaves = true;
+    for (size_t i = 0; known && i < count; i++) {
         size_t at = i;
 
-        known &= b->parts.should[i]->bound > 0;
-        for (; at && b->ranked[at - 1]->bound > b->parts.should[i]->bound; at--) {
-            b->ranked[at] = b->ranked[at - 1];
+        known = p->should[i]->bound > 0;
+        b->leaves &= p->should[i]->cost != NULL;
+        sum += p->should[i]->bound;
+        for (; at && p->should[b->ranks[at - 1]]->bound > p->should[i]->bound; at--)
             b->ranks[at] = b->ranks[at - 1];
-        }
-        b->ranked[at] = b->parts.should[i];
         b->ranks[at] = (uint32_t)i;
     }
+    if (!known)
+        return;
     for (size_t i = 0; i < count; i++)
-        b->bounds[i] = sum += b->ranked[i]->bound;
-    b->node.bound = known ? sum * b->parts.weight : 0;
-    b->node.skip = known ? skip_should : NULL;
+        for (size_t k = 0; k < count; k++)
+            b->sought[i].others += k == i ? 0 : p->should[k]->bound;
+    b->node.bound = sum * p->weight;
+    b->node.skip = skip_should;
 }
 
 /* Can it be asked for the next document? Then every clause stands before its first one. */
@@ -253,11 +370,11 @@ static void begin_next(struct query *q, struct bool_node *b)
     for (size_t i = 0; i < p->should_count; i++)
         if (!p->should[i]->next)
             return;
-    b->next_docs = ARENA_ARRAY(&q->c->arena, uint32_t, p->should_count);
-    b->next_scores = ARENA_ARRAY(&q->c->arena, float, p->should_count);
+    b->sought = ARENA_ARRAY(&q->c->arena, struct sought, p->should_count);
     for (size_t i = 0; i < p->should_count; i++)
-        b->next_docs[i] = p->should[i]->next(p->should[i], 0, &b->next_scores[i]);
+        b->sought[i].doc = p->should[i]->next(p->should[i], 0, &b->sought[i].score);
     b->node.next = next_should;
+    b->node.score_at = score_at_should;
     rank(q, b);
 }
 

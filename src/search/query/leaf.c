@@ -2,6 +2,8 @@
 #include "search/segment/order_reader.h"
 #include "search/segment/posting.h"
 
+#include <float.h>
+
 /* One struct for all leaves: what a window function does not need, it leaves. */
 struct leaf {
     struct node node;
@@ -50,6 +52,17 @@ static uint32_t next_none(struct node *n PORT_UNUSED, uint32_t from PORT_UNUSED,
     return NODE_END;
 }
 
+static bool score_at_none(struct node *n PORT_UNUSED, uint32_t doc PORT_UNUSED,
+                          float *score PORT_UNUSED)
+{
+    return false;
+}
+
+static uint64_t cost_none(const struct node *n PORT_UNUSED, float least PORT_UNUSED)
+{
+    return 0;
+}
+
 static void window_all(struct node *n, uint32_t base PORT_UNUSED, uint64_t *bits, float *scores)
 {
     if (scores)
@@ -70,6 +83,9 @@ struct node *node_none(struct query *q)
 
     l->node.test = test_none;
     l->node.next = next_none;
+    l->node.score_at = score_at_none;
+    l->node.cost = cost_none;
+    l->node.bound = FLT_MIN; /* of words that a segment lacks: it is known */
     return &l->node;
 }
 

@@ -9,6 +9,7 @@
 #define K1 1.2
 #define B 0.75
 #define FOUND_BUCKETS 256
+#define FREQS 8  /* how often a document has a term, as most have it */
 #define AHEAD 16 /* documents whose lengths are on their way from memory */
 
 struct text_stats text_stats_of(const struct view *v, size_t field)
@@ -99,7 +100,8 @@ static int place_of(struct query *q, size_t field, bytes term, const struct text
 /* How often a term or a phrase is in a document makes the score, by what is the same for all. */
 struct scorer {
     const uint32_t *lengths;
-    float weight; /* with idf and k1 + 1 */
+    uint32_t shortest; /* of them */
+    float weight;      /* with idf and k1 + 1 */
     float fixed, by_length;
 };
 
@@ -108,6 +110,7 @@ static struct scorer scorer_of(const struct text_stats *stats, const struct segm
 {
     return (struct scorer){
         .lengths = col->lengths,
+        .shortest = col->shortest,
         .weight = (float)(weight * idf * (K1 + 1)),
         .fixed = (float)(K1 * (1 - B)),
         .by_length = (float)(K1 * B / stats->average_length),
@@ -124,7 +127,12 @@ struct text_term {
     const uint32_t *docs;
     const uint16_t *freqs;
     uint32_t count, at;
+    uint32_t asked_at; /* by score_at() */
     struct scorer scorer;
+    /* Documents that next() leaves out: those that have the term less often, or have it so often
+     * and are longer. */
+    uint16_t freq_min;
+    uint32_t length_max[FREQS]; /* by how often they have it; of none that has it more often */
 };
 
 /* Of any document: it has no more of the term than tokens. Rounding is allowed for. */
@@ -164,17 +172,97 @@ static void window_text_term(struct node *n, uint32_t base, uint64_t *bits, floa
     memcpy(bits, found, sizeof(found));
 }
 
+/* The first of [at, count) that is not below `least`, 32 at a time. */
+static uint32_t first_frequent(const uint16_t *freqs, uint32_t at, uint32_t count, uint16_t least)
+{
+    for (; count - at >= 32; at += 32) {
+        uint16_t any = 0;
+
+        for (uint32_t i = 0; i < 32; i++)
+            any |= (uint16_t)(freqs[at + i] >= least);
+        if (any)
+            break;
+    }
+    while (at < count && freqs[at] < least)
+        at++;
+    return at;
+}
+
+/* Goes on to a document that may score enough. */
+static void pass_low(struct text_term *t)
+{
+    for (; t->at < t->count; t->at++) {
+        if (t->freqs[t->at] < t->freq_min)
+            t->at = first_frequent(t->freqs, t->at, t->count, t->freq_min);
+        if (t->at == t->count || t->freqs[t->at] >= FREQS ||
+            t->scorer.lengths[t->docs[t->at]] <= t->length_max[t->freqs[t->at]])
+            return;
+    }
+}
+
+/* The longest document that scores `least` if it has the term so often; 0: none does. */
+static uint32_t longest(const struct scorer *s, float freq, float least)
+{
+    float length = (s->weight * freq / least - freq - s->fixed) / s->by_length;
+
+    return length < 1 ? 0 : length < 0x1p31f ? (uint32_t)length : UINT32_MAX;
+}
+
+/* By how often a document has the term, which lies side by side for all, most are passed over. */
+static void skip_text_term(struct node *n, float least)
+{
+    struct text_term *t = (struct text_term *)n;
+    uint16_t f;
+
+    if (!(least > 0))
+        return;
+    for (f = FREQS; --f;)
+        t->length_max[f] = longest(&t->scorer, f, least * 0.9999f);
+    for (f = 1; f < FREQS && t->length_max[f] < t->scorer.shortest; f++)
+        ;
+    t->freq_min = f;
+}
+
 static uint32_t next_text_term(struct node *n, uint32_t from, float *score)
 {
     struct text_term *t = (struct text_term *)n;
 
+    if (t->at && t->docs[t->at - 1] >= from) /* it passed over some that are wanted now */
+        t->at = postings_seek(t->docs, 0, t->count, from);
     text_term_seek(t, from);
+    if (t->freq_min)
+        pass_low(t);
     if (t->at == t->count)
         return NODE_END;
     if (t->at + AHEAD < t->count)
         __builtin_prefetch(&t->scorer.lengths[t->docs[t->at + AHEAD]]);
     *score = score_of(&t->scorer, t->docs[t->at], t->freqs[t->at]);
     return t->docs[t->at];
+}
+
+static bool score_at_text_term(struct node *n, uint32_t doc, float *score)
+{
+    struct text_term *t = (struct text_term *)n;
+
+    t->asked_at = postings_seek(t->docs, t->asked_at, t->count, doc);
+    if (t->asked_at == t->count || t->docs[t->asked_at] != doc)
+        return false;
+    *score = score_of(&t->scorer, doc, t->freqs[t->asked_at]);
+    return true;
+}
+
+/* Of documents of the average length, each time that a term is there once more is taken for so much
+ * rarer; and how often it is there has to be read of all. */
+#define ONCE_MORE_SHIFT 4
+#define READ_SHIFT 5
+
+static uint64_t cost_text_term(const struct node *n, float least)
+{
+    const struct text_term *t = (const struct text_term *)n;
+    float w = t->scorer.weight, freq = least < w ? ceilf((float)K1 * least / (w - least)) : FREQS;
+    unsigned times = freq < 1 ? 1 : freq < FREQS ? (unsigned)freq : FREQS;
+
+    return ((uint64_t)t->count >> (times - 1) * ONCE_MORE_SHIFT) + (t->count >> READ_SHIFT);
 }
 
 /* What of a term is wanted: at least its documents. */
@@ -218,7 +306,10 @@ int node_text_term(struct query *q, size_t field, bytes term, float weight, bool
     if (scores) {
         t->scorer = scorer_of(&stats, &q->segment->columns[field], idf, weight);
         t->node.next = next_text_term;
+        t->node.score_at = score_at_text_term;
+        t->node.cost = cost_text_term;
         t->node.bound = bound_of(&t->scorer);
+        t->node.skip = t->node.bound > 0 ? skip_text_term : NULL;
     }
     *out = &t->node;
     return E_OK;

@@ -78,6 +78,18 @@ static bool open_posts(const struct image *image, size_t field, bool text,
     return col->posts && col->freqs && col->positions;
 }
 
+static bool open_lengths(const struct image *image, size_t field, struct segment_column *col)
+{
+    uint32_t least = UINT32_MAX;
+
+    if (!TAKE(SECTION_LENGTHS, field, image->documents, col->lengths))
+        return false;
+    for (uint32_t d = 0; d < image->documents; d++) /* what has no word comes last */
+        least = col->lengths[d] - 1 < least ? col->lengths[d] - 1 : least;
+    col->shortest = least + 1;
+    return true;
+}
+
 static bool open_values_of(const struct image *image, size_t field, const struct search_field *f,
                            struct segment_column *col)
 {
@@ -87,7 +99,7 @@ static bool open_values_of(const struct image *image, size_t field, const struct
     case FIELD_ORDINAL:
         return open_values(image, field, (const void **)&col->ordinals, 4, col);
     case FIELD_TEXT:
-        return TAKE(SECTION_LENGTHS, field, image->documents, col->lengths);
+        return open_lengths(image, field, col);
     case FIELD_VECTOR:
         return open_values(image, field, (const void **)&col->vectors, f->dimension * sizeof(float),
                            col);

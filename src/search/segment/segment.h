@@ -40,6 +40,7 @@ struct segment_column {
     const uint32_t *skip_at;
     const uint32_t *skips;
     const uint32_t *lengths;
+    uint32_t shortest; /* of them, of documents that have a word; 0: none has */
 };
 
 /* Parts of a stored segment, which come and go (parts.h). Each field has four. */

@@ -582,16 +582,26 @@ static void test_scan(void **state)
 static void check_best(const struct view *v)
 {
     static const struct wr_sorter by_score = {.type = WR_SORTER_SCORE, .order = WR_ORDER_DESC};
-    struct wr_search_condition q = {
+    /* A match; or two of them, and a word, as clauses of a clause. */
+    struct wr_search_condition match = {
         .type = WR_SEARCH_MATCH, .weight = 1 + below(2) * 0.5, .field = fields[F_TEXT].name};
-    char text[64] = "";
+    struct wr_search_condition parts[3], q;
+    char text[64] = "", word[8];
     struct wr_search s = {.query = &q, .has_limit = true, .limit = 1 + below(20)};
     struct search_job job = {
         .c = &c, .schema = schema, .view = v, .expired_ms = INT64_MIN, .collect_bytes = 64 << 20};
 
     for (int i = 2 + below(4); i; i--)
         snprintf(text + strlen(text), 8, "w%d ", below(14));
-    q.match.text = bytes_str(text);
+    match.match.text = bytes_str(text);
+    parts[0] = parts[1] = parts[2] = q = match;
+    snprintf(word, sizeof(word), "w%d", below(14));
+    parts[1].match.text = bytes_str(word);
+    parts[2].weight = 0.5;
+    if (below(2))
+        q = (struct wr_search_condition){.type = WR_SEARCH_BOOL,
+                                         .weight = 0.75,
+                                         .boolean = {.should = parts, .should_count = 3}};
     s.sort = (struct wr_sort){.given = true, .sorters = &by_score, .count = 1};
     for (int page = 0; page < 3; page++) {
         struct search_hits best, all;
