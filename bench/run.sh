@@ -140,6 +140,7 @@ measure_peer() { # PEER WHAT
     local pid=$1_pid before after line
     before=$(cpu_ticks ${!pid:-})
     line=$("$1_measure" "$2") || return 1
+    ! leaves_work "$2" || settle "$1"
     after=$(cpu_ticks ${!pid:-})
     awk -v t=$((after - before)) -v hz="$(getconf CLK_TCK)" -v s="$seconds" \
         '$1 ~ /^[0-9.]+$/ { n = NF > 3 ? $4 : $1 * s; p99 = NF > 1 ? $2 : "-"; cpu = NF > 2 ? $3 : "-"
@@ -163,8 +164,11 @@ finish() {
 trap finish EXIT
 trap 'exit 1' INT TERM
 
-# What loading left to do in the background (compactions) is no part of the first round: waits until the server is quiet,
-# a minute at most.
+# Does measuring it leave compactions, flushes or a vacuum behind? They are let end, and count as its processor time, not as that
+# of what is measured next.
+leaves_work() { [ "$tier" != cold ] && [[ $1 =~ write|update|other|hot|batch|build|transaction|put ]]; }
+
+# Waits until the server is quiet, a minute at most: what loading left to do in the background is no part of the first round.
 settle() {
     local pid=$1_pid before now i
     [ -n "${!pid:-}" ] || return 0
@@ -294,8 +298,6 @@ measure_subject() { # PEER/WHAT
         past_cache_measure "$peer" "${what%@*}" "${what#*@}"
     else
         send CONT "$peer"
-        # Overwrites of the rows that are updated come right before, in one of the tables, and leave compactions.
-        [[ $what != *other ]] || settle "$peer"
         measure_peer "$peer" "$what"
         send STOP "$peer"
     fi >"$file" 2>"$work/slot.err" </dev/null
