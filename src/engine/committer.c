@@ -14,11 +14,14 @@
  *
  * Gathering. A sync costs the same for one write as for fifty, and with many clients the next round
  * would begin with the one write that came first after the answers went out. So before a round the
- * thread waits until as many writes are there as lately were under way (those answered by the round
- * before, whose clients are about to write again, and those that were waiting when it ended), but
- * never longer than that round took, nor than GATHER_US_MAX. Rounds of less than GATHER_MIN writes
- * do not wait: few clients would pay in time for what they do not gain. (64 connections, 2 cores:
- * 22 writes a sync instead of 9, and 10 us of processor time a write in this thread instead of 17.)
+ * thread waits until half as many writes are there as lately were under way (those answered by the
+ * round before, whose clients are about to write again, and those that were waiting when it ended),
+ * but never longer than that round took, nor than GATHER_US_MAX. Half: so one half goes to disk
+ * while the loops serve the other. To wait for all lets the disk idle while they serve, and them
+ * while it syncs (2 cores, PutRow of 1 KB: 22,200 a second instead of 26,900 with 64 connections,
+ * 16,900 instead of 22,600 with 16; not to wait at all has 9 writes a sync instead of 22, and 17 us
+ * of processor time a write in this thread instead of 10). Rounds of less than GATHER_MIN writes do
+ * not wait: few clients would pay in time for what they do not gain.
  *
  * When a step fails, nobody can say what of the round is on disk (a failed sync may have written
  * any part, and a second sync may succeed without writing the rest). So the round's completions get
@@ -151,7 +154,7 @@ static size_t coming(const struct committer *c)
 /* Under the lock: lets a round that has begun to form grow, see "Gathering". */
 static void gather(struct committer *c)
 {
-    size_t expected = coming(c) + c->last_count;
+    size_t expected = (coming(c) + c->last_count + 1) / 2;
     int64_t until_us = c->last_end_us + (c->last_us < GATHER_US_MAX ? c->last_us : GATHER_US_MAX);
     struct timespec until = {until_us / 1000000, until_us % 1000000 * 1000};
 
