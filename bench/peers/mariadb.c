@@ -2,13 +2,14 @@
  * statements, one thread a connection (the client library waits for each answer).
  *
  *   mariadb PORT load RECORDS                           200 rows a statement
+ *   mariadb PORT rows RECORDS                           all of them by one SELECT, as they come
  *   mariadb PORT WORKLOAD RECORDS SECONDS CONNECTIONS   read, write, write-if, ycsb-a, -b, -c, -d
  *                                                       or -f, as `widerow bench` does them
  *
  * It asks MyRocks as user bench; BENCH_SQL="innodb" asks InnoDB, and BENCH_SQL="widerow" the SQL
  * port of Widerow, as the key WIDEROW_ACCESS_KEY_ID in the instance WIDEROW_INSTANCE.
  *
- * A measurement prints "RATE": requests a second. */
+ * A measurement prints "RATE": requests a second, or rows. */
 #include "bench/bench_zipf.h"
 
 #include <mysql.h>
@@ -172,6 +173,31 @@ static int load(unsigned port, uint64_t records)
     mysql_close(&m);
     free(text);
     return code != 0;
+}
+
+/* ---- all rows */
+
+/* Nothing is done with them: what a program does is its own. */
+static int stream(unsigned port, uint64_t records)
+{
+    MYSQL m;
+    MYSQL_RES *rows = NULL;
+    uint64_t count = 0;
+    bool good = connect_to(&m, port);
+    double start = now();
+
+    good = good && mysql_query(&m, "SELECT * FROM bench") == 0 && (rows = mysql_use_result(&m));
+    while (good && mysql_fetch_row(rows))
+        count++;
+    good = good && mysql_errno(&m) == 0 && count == records;
+    if (good)
+        printf("%.0f\n", (double)count / (now() - start));
+    else
+        fprintf(stderr, "mariadb: %llu rows: %s\n", (unsigned long long)count, mysql_error(&m));
+    if (rows)
+        mysql_free_result(rows);
+    mysql_close(&m);
+    return !good;
 }
 
 /* ---- measuring */
@@ -348,13 +374,16 @@ int main(int argc, char **argv)
             if (strcmp(mixes[i].name, argv[2]) == 0)
                 r.mix = &mixes[i];
     }
-    if (r.records == 0 || (argc == 4 && strcmp(argv[2], "load") != 0) ||
+    if (r.records == 0 ||
+        (argc == 4 && strcmp(argv[2], "load") != 0 && strcmp(argv[2], "rows") != 0) ||
         (argc == 6 && (!r.mix || r.connections == 0 || r.connections > CONNECTIONS_MAX))) {
-        fprintf(stderr, "usage: mariadb PORT load RECORDS\n"
+        fprintf(stderr, "usage: mariadb PORT load|rows RECORDS\n"
                         "       mariadb PORT WORKLOAD RECORDS SECONDS CONNECTIONS\n");
         return 2;
     }
     mysql_library_init(0, NULL, NULL);
     make_pool();
-    return argc == 4 ? load(r.port, r.records) : measure(&r);
+    if (argc == 6)
+        return measure(&r);
+    return strcmp(argv[2], "load") == 0 ? load(r.port, r.records) : stream(r.port, r.records);
 }

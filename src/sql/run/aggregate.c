@@ -16,6 +16,7 @@ enum aggregate_type { AGGREGATE_COUNT, AGGREGATE_MIN, AGGREGATE_MAX, AGGREGATE_S
 struct aggregate {
     enum aggregate_type type;
     size_t column; /* SIZE_MAX: count(*) */
+    bool length;   /* of the column's values: LENGTH(column) */
     const struct expr_item *item;
     int64_t count; /* of values */
     struct wr_value value;
@@ -59,6 +60,30 @@ static bool is_real(enum wr_type type)
     return type == WR_FLOAT || type == WR_DOUBLE;
 }
 
+static bool has_bytes(enum wr_type type)
+{
+    return type == WR_VARCHAR || type == WR_CHAR || type == WR_JSON || type == WR_BINARY ||
+           type == WR_VARBINARY;
+}
+
+/* A column, or its LENGTH. */
+static bool column_take(struct aggregate_walk *w, struct aggregate *a, const struct expr *of)
+{
+    a->length = of->type == EXPR_CALL && !of->over && !of->distinct && of->list &&
+                of->list->count == 1 && run_is_word(of->text, "length");
+    if (a->length)
+        of = of->list->first->expr;
+    if (of->type != EXPR_COLUMN || of->of.ptr)
+        return false;
+    a->column = table_column(w->t, of->text);
+    return a->column != SIZE_MAX && (!a->length || has_bytes(w->t->columns[a->column].type));
+}
+
+static enum wr_type value_type(const struct aggregate_walk *w, const struct aggregate *a)
+{
+    return a->length ? WR_BIGINT : w->t->columns[a->column].type;
+}
+
 static bool item_take(struct aggregate_walk *w, const struct expr_item *i)
 {
     static const char *const names[] = {[AGGREGATE_COUNT] = "count",
@@ -79,15 +104,11 @@ static bool item_take(struct aggregate_walk *w, const struct expr_item *i)
         return false;
     if (of->type == EXPR_STAR)
         return type == AGGREGATE_COUNT && !of->of.ptr;
-    if (of->type != EXPR_COLUMN || of->of.ptr)
-        return false;
-    a->column = table_column(w->t, of->text);
-    if (a->column == SIZE_MAX)
+    if (!column_take(w, a, of))
         return false;
     if (type == AGGREGATE_SUM)
-        return is_whole_number(w->t->columns[a->column].type) ||
-               is_real(w->t->columns[a->column].type);
-    return w->t->columns[a->column].type != WR_DECIMAL;
+        return is_whole_number(value_type(w, a)) || is_real(value_type(w, a));
+    return value_type(w, a) != WR_DECIMAL;
 }
 
 static bool items_take(struct aggregate_walk *w, const struct select *s)
@@ -281,8 +302,7 @@ static bool range_make(struct aggregate_walk *w)
 static void value_keep(struct aggregate *a, const struct wr_value *v)
 {
     a->value = *v;
-    if (v->type != WR_DECIMAL && v->type != WR_VARCHAR && v->type != WR_CHAR &&
-        v->type != WR_JSON && v->type != WR_BINARY && v->type != WR_VARBINARY)
+    if (v->type != WR_DECIMAL && !has_bytes(v->type))
         return;
     a->room.len = 0;
     buf_put_bytes(&a->room, v->bytes);
@@ -334,6 +354,8 @@ static int row_add(void *arg, const struct wr_row *row)
             continue;
         }
         v = table_value(p->t, a->column, row);
+        if (a->length && v.type != WR_NULL)
+            v = (struct wr_value){.type = WR_BIGINT, .integer = (int64_t)v.bytes.len};
         if (value_add(&p->arena, a, &v, 1))
             return WR_E_PARAMETER;
     }
@@ -341,8 +363,6 @@ static int row_add(void *arg, const struct wr_row *row)
 }
 
 /* ---- parts ---- */
-
-#define OVERFLOW "integer overflow"
 
 static void part_open(struct aggregate_walk *w, struct aggregate_part *p)
 {
@@ -364,7 +384,7 @@ static int part_add(struct aggregate_walk *w, const struct aggregate_part *p)
         if (of->type == AGGREGATE_COUNT)
             w->list[i].count += of->count;
         else if (of->count && value_add(w->r->arena, &w->list[i], &of->value, of->count))
-            return run_fail(w->r, FAULT_SQLITE, OVERFLOW);
+            return run_fail(w->r, FAULT_SUM_RANGE);
     }
     return 0;
 }
@@ -376,7 +396,7 @@ static int parts_count(const struct aggregate_walk *w)
     if (!w->r->session->conf.walkers || w->range.get_range.transaction.ptr)
         return 1;
     for (size_t i = 0; i < w->count; i++)
-        if (w->list[i].type == AGGREGATE_SUM && is_real(w->t->columns[w->list[i].column].type))
+        if (w->list[i].type == AGGREGATE_SUM && is_real(value_type(w, &w->list[i])))
             return 1;
     return PARTS_MAX;
 }
@@ -389,7 +409,7 @@ static int range_add(struct aggregate_walk *w)
                           .range = &w->range,
                           .count = parts_count(w),
                           .on_row = row_add,
-                          .refusal = OVERFLOW};
+                          .refusal = FAULT_SUM_RANGE};
     int code;
 
     for (int i = 0; i < parts.count; i++) {
@@ -427,7 +447,7 @@ static enum wr_type type_of(const struct aggregate_walk *w, const struct aggrega
 
     if (a->type == AGGREGATE_COUNT)
         return WR_BIGINT;
-    column = w->t->columns[a->column].type;
+    column = value_type(w, a);
     return a->type != AGGREGATE_SUM ? column : is_real(column) ? WR_DOUBLE : WR_BIGINT;
 }
 

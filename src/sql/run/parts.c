@@ -2,6 +2,7 @@
 
 #define PAGE_ROWS 4000
 #define CUTS_MAX 16         /* of one walk */
+#define TURN_MS 20          /* of a part, before others of the pool have theirs */
 #define TEXT_BYTES_MAX 1000 /* of a key column, as it is cut */
 #define DIGITS_MAX 8        /* of a text that are looked at behind what two have in common */
 #define DIGIT_BITS 7
@@ -135,7 +136,9 @@ static void last_find(struct part *part)
     wr_reply_free(reply);
 }
 
-/* Gives the far half of what a part has left to another one. */
+static void part_begin(struct part *part);
+
+/* Gives the far half of what a part has left to another one, which has ended. Under the lock. */
 static void part_cut(struct part *part, struct part *idle)
 {
     struct parts *all = part->all;
@@ -152,8 +155,8 @@ static void part_cut(struct part *part, struct part *idle)
     idle->page.get_range.start = middle;
     idle->page.get_range.end = part->page.get_range.end;
     idle->last = part->last;
-    idle->ready = true;
     part->page.get_range.end = part->last = middle;
+    part_begin(idle);
 }
 
 /* ---- pages ---- */
@@ -168,109 +171,110 @@ static int part_row(void *arg, const struct wr_row *row)
     return code;
 }
 
-static void page_read(struct pool_job *job)
+/* The reply of a page stays until the next one is there, which begins at a key of it. *more: there
+ * is one. Under the lock, as all that the statement is told. */
+static int page_end(struct part *part, struct wr_reply *reply, bool *more)
 {
-    struct part *part = PORT_CONTAINER(job, struct part, job);
-    struct parts *all = part->all;
-    struct wr_reply *reply = wr_exec(all->r->session->conf.db, &part->page);
-
-    pthread_mutex_lock(&all->lock);
-    part->reply = reply;
-    pthread_cond_signal(&all->done);
-    pthread_mutex_unlock(&all->lock);
-}
-
-/* The access key is asked each time whether it may still read the table. */
-static int page_begin(struct part *part)
-{
-    struct session *s = part->all->r->session;
-
-    RUN_TRY(run_allowed(part->all->r, &part->page));
-    part->rows = 0;
-    part->reply = NULL;
-    part->ready = false;
-    part->busy = true;
-    part->job.run = page_read;
-    if (s->conf.walkers) {
-        pool_submit(s->conf.walkers, s->conf.client, &part->job, false);
-        return 0;
-    }
-    session_wait_begin(s);
-    page_read(&part->job);
-    session_wait_end(s);
-    return 0;
-}
-
-/* One that is busy and has its page; NULL: none is busy. */
-static struct part *page_wait(struct parts *p)
-{
-    struct part *found = NULL;
-    bool busy = true;
-
-    session_wait_begin(p->r->session);
-    pthread_mutex_lock(&p->lock);
-    while (busy && !found) {
-        busy = false;
-        for (int i = 0; i < p->count && !found; i++) {
-            busy |= p->list[i].busy;
-            found = p->list[i].busy && p->list[i].reply ? &p->list[i] : NULL;
-        }
-        if (busy && !found)
-            pthread_cond_wait(&p->done, &p->lock);
-    }
-    pthread_mutex_unlock(&p->lock);
-    session_wait_end(p->r->session);
-    return found;
-}
-
-/* The reply of a page stays until the next one is there, which begins at a key of it. */
-static int page_end(struct part *part)
-{
-    struct wr_reply *reply = part->reply;
     struct run *r = part->all->r;
 
-    part->busy = false;
+    *more = false;
     wr_reply_free(part->before);
     part->before = reply;
     if (reply->code && part->refused)
-        return run_fail(r, FAULT_SQLITE, part->all->refusal);
+        return run_fail(r, part->all->refusal);
     if (reply->code)
         return run_fail_reply(r, reply);
     RUN_TRY(run_read(r, part->all->t->name, &reply->range.consumed, part->rows));
-    part->ready = reply->range.next.count;
-    if (part->ready)
+    RUN_TRY(run_interrupted(r));
+    *more = reply->range.next.count;
+    if (*more)
         part->page.get_range.start = reply->range.next;
-    return run_interrupted(r);
+    return 0;
 }
 
-static void parts_cut(struct parts *p)
+/* One that has ended; NULL: there is none. */
+static struct part *idle_find(struct parts *p)
 {
-    struct part *a = &p->list[0], *b = &p->list[1];
+    for (int i = 0; i < p->count; i++)
+        if (!p->list[i].busy)
+            return &p->list[i];
+    return NULL;
+}
 
-    if (p->count < 2)
-        return;
-    if (a->ready && !b->ready && !b->busy)
-        part_cut(a, b);
-    else if (b->ready && !a->ready && !a->busy)
-        part_cut(b, a);
+/* A page. False: it was the part's last one. The access key is asked each time whether it may still
+ * read the table. */
+static bool page_read(struct part *part)
+{
+    struct parts *all = part->all;
+    struct wr_reply *reply;
+    struct part *idle;
+    bool more;
+
+    part->rows = 0;
+    reply = wr_exec(all->r->session->conf.db, &part->page);
+    pthread_mutex_lock(&all->lock);
+    if (page_end(part, reply, &more) || (more && run_allowed(all->r, &part->page)))
+        all->code = -1;
+    idle = more && !all->code ? idle_find(all) : NULL;
+    if (idle)
+        part_cut(part, idle);
+    more &= !all->code;
+    part->busy = more;
+    if (!more)
+        pthread_cond_signal(&all->done); /* the part may be gone with the lock */
+    pthread_mutex_unlock(&all->lock);
+    return more;
+}
+
+/* Pages, one after the other on the thread that has begun: to hand each of them back to the
+ * statement's own took two switches of threads a page, a third of a COUNT's time. After a turn
+ * others have theirs. */
+static void part_turn(struct pool_job *job)
+{
+    struct part *part = PORT_CONTAINER(job, struct part, job);
+    struct session *s = part->all->r->session;
+    int64_t until_ms = clock_mono_ms(s->conf.clock) + TURN_MS;
+
+    while (page_read(part))
+        if (s->conf.walkers && clock_mono_ms(s->conf.clock) >= until_ms) {
+            pool_submit(s->conf.walkers, s->conf.client, &part->job, false);
+            return;
+        }
+}
+
+static void part_begin(struct part *part)
+{
+    struct session *s = part->all->r->session;
+
+    part->busy = true;
+    part->job.run = part_turn;
+    if (s->conf.walkers)
+        pool_submit(s->conf.walkers, s->conf.client, &part->job, false);
+    else
+        part_turn(&part->job); /* it is the only part */
+}
+
+static bool is_busy(const struct parts *p)
+{
+    for (int i = 0; i < p->count; i++)
+        if (p->list[i].busy)
+            return true;
+    return false;
 }
 
 static int parts_run(struct parts *p)
 {
-    struct part *part;
-    int code = 0;
+    struct session *s = p->r->session;
 
-    do {
-        for (int i = 0; i < p->count && !code; i++)
-            if (p->list[i].ready)
-                code = page_begin(&p->list[i]);
-        part = page_wait(p);
-        if (part && page_end(part))
-            code = -1; /* what is under way is waited for */
-        if (part && !code)
-            parts_cut(p);
-    } while (part);
-    return code;
+    RUN_TRY(run_allowed(p->r, &p->list[0].page));
+    session_wait_begin(s);
+    part_begin(&p->list[0]);
+    pthread_mutex_lock(&p->lock);
+    while (is_busy(p))
+        pthread_cond_wait(&p->done, &p->lock);
+    pthread_mutex_unlock(&p->lock);
+    session_wait_end(s);
+    return p->code;
 }
 
 int parts_walk(struct parts *p)
@@ -282,7 +286,7 @@ int parts_walk(struct parts *p)
     for (int i = 0; i < p->count; i++) {
         struct part *part = &p->list[i];
 
-        *part = (struct part){.all = p, .page = *p->range, .arg = p->args[i], .ready = i == 0};
+        *part = (struct part){.all = p, .page = *p->range, .arg = p->args[i]};
         part->page.get_range.has_limit = true;
         part->page.get_range.limit = PAGE_ROWS;
         part->page.get_range.on_row = part_row;

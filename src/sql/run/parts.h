@@ -17,11 +17,11 @@ struct parts;
 struct part {
     struct parts *all;
     struct pool_job job;
-    struct wr_request page; /* the next one, or that under way */
-    struct wr_key last;     /* rows are expected up to here, about; count 0: none is known of */
-    struct wr_reply *reply, *before; /* the last page; the one whose key that began at */
-    size_t rows;                     /* of the page */
-    bool ready, busy, refused;
+    struct wr_request page;  /* the next one, or that under way */
+    struct wr_key last;      /* rows are expected up to here, about; count 0: none is known of */
+    struct wr_reply *before; /* the page at whose next key that begins */
+    size_t rows;             /* of the page */
+    bool busy, refused;
     void *arg;
 };
 
@@ -32,12 +32,13 @@ struct parts {
     int count;                      /* at most, of args: 1 to PARTS_MAX */
     void *args[PARTS_MAX];          /* one for each part, which one thread at a time uses */
     int (*on_row)(void *arg, const struct wr_row *row); /* not 0: enough, for this reason: */
-    const char *refusal;
+    enum fault_name refusal;
     /* The rest is that of parts.c. */
     struct part list[PARTS_MAX];
     int cuts;
-    pthread_mutex_t lock; /* over `reply` of those that are busy */
-    pthread_cond_t done;
+    pthread_mutex_t lock; /* over all of it between pages, and over the run */
+    pthread_cond_t done;  /* a part has ended */
+    int code;
 };
 
 /* Not 0: the fault is said. Holds a permit while it computes on the session's own thread. */

@@ -44,6 +44,8 @@ static int sqlite_fail(struct run *r, sqlite3 *sqlite)
         return run_fail(r, FAULT_MEMORY);
     if (strstr(sqlite3_errmsg(sqlite), "parser stack overflow"))
         return run_fail(r, FAULT_UNSUPPORTED, "SELECTs are nested too deep in the statement");
+    if (strstr(sqlite3_errmsg(sqlite), "integer overflow"))
+        return run_fail(r, FAULT_SUM_RANGE);
     if (strstr(sqlite3_errmsg(sqlite), "JSON"))
         return run_fail(r, FAULT_JSON, sqlite3_errmsg(sqlite));
     return run_fail(r, FAULT_SQLITE, sqlite3_errmsg(sqlite));

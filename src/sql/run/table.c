@@ -276,12 +276,25 @@ struct wr_value table_value(const struct sql_table *t, size_t column, const stru
     return column < t->key_count ? row->key.columns[column].value : table_cell(t, column, row, 0);
 }
 
+/* Where to look for a column's newest version: mostly a row has each column once, and a table's
+ * columns stand in the order of their names. 0: from the beginning. */
+static size_t cell_guess(const struct sql_table *t, size_t column, const struct wr_row *row,
+                         bytes name)
+{
+    size_t at = column - t->key_count;
+
+    return at && at < row->cell_count && bytes_equal(row->cells[at].name, name) &&
+                   !bytes_equal(row->cells[at - 1].name, name)
+               ? at
+               : 0;
+}
+
 struct wr_value table_cell(const struct sql_table *t, size_t column, const struct wr_row *row,
                            size_t version)
 {
     const struct table_column *c = &t->columns[column];
     bytes name = table_cell_name(c);
-    size_t i = 0;
+    size_t i = cell_guess(t, column, row, name);
     struct wr_value v;
 
     while (i < row->cell_count && !(bytes_equal(row->cells[i].name, name) && !version--))
