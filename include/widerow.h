@@ -332,6 +332,7 @@ struct wr_create_table {
     const struct wr_index_meta *indexes;
     size_t index_count;
     bool local_transactions;
+    bool scalar_index_keys; /* as in wr_create_index, for `indexes` */
     struct wr_bytes layout; /* how the keys are laid out ("hash:16"; src/table/model/layout.h has
                                the forms); ptr NULL: "plain" */
     struct wr_bytes annotation; /* what a program keeps with it; empty: nothing (below) */
@@ -463,6 +464,10 @@ struct wr_create_index {
     struct wr_bytes table;
     struct wr_index_meta index;
     bool include_base_data;
+    /* Defined columns of all types that keys can have may be in the index's key, as in SQL. False:
+     * only those of Tablestore's keys, BIGINT, VARCHAR and VARBINARY, and the others are refused
+     * with its text. */
+    bool scalar_index_keys;
 };
 
 struct wr_drop_index {

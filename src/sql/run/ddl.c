@@ -255,6 +255,7 @@ static int indexes_make(struct run *r, const struct statement *s, struct wr_crea
                                               out->defined_count},
                            &indexes[out->index_count++]));
     out->indexes = indexes;
+    out->scalar_index_keys = true;
     return 0;
 }
 
@@ -287,6 +288,7 @@ int run_create_table_like(struct run *r, const struct statement *s)
                                                     .defined_count = d->defined_count,
                                                     .options = d->options,
                                                     .local_transactions = d->local_transactions,
+                                                    .scalar_index_keys = true,
                                                     .layout = d->layout,
                                                     .annotation = d->annotation};
     return create(r, s, &request);
@@ -360,6 +362,7 @@ static void create_again(struct run *r, const struct wr_table_description *d,
                                                  .indexes = indexes,
                                                  .index_count = d->index_count,
                                                  .local_transactions = d->local_transactions,
+                                                 .scalar_index_keys = true,
                                                  .layout = d->layout,
                                                  .annotation = d->annotation};
 }

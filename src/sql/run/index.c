@@ -118,6 +118,20 @@ static int order_make(struct run *r, const struct index_definition *i, const str
     return 0;
 }
 
+static int check_types(struct run *r, const struct index_of *of, const struct wr_index_meta *out)
+{
+    for (size_t c = 0; c < of->column_count; c++)
+        if (of->columns[c].type == WR_JSON && index_has(out, of->columns[c].name))
+            return run_fail(
+                r, FAULT_UNSUPPORTED,
+                arena_printf(r->arena,
+                             "Column '%.*s' of index '%.*s' is JSON, which no key can have: keep "
+                             "what rows are found by in a column of another type",
+                             RUN_TEXT(of->columns[c].name), RUN_TEXT(out->name))
+                    .ptr);
+    return 0;
+}
+
 int index_make(struct run *r, const struct index_definition *i, const struct index_of *of,
                struct wr_index_meta *out)
 {
@@ -127,6 +141,7 @@ int index_make(struct run *r, const struct index_definition *i, const struct ind
     out->defined_columns = names_copy(r, i->include, &out->defined_column_count);
     if (!out->name.ptr)
         out->name = name_make(r, of->table, out);
+    RUN_TRY(check_types(r, of, out));
     RUN_TRY(order_make(r, i, of, out));
     return include_all(r, i, of->columns, of->column_count, out);
 }
@@ -191,7 +206,8 @@ int run_create_index(struct run *r, const struct statement *s)
 
     RUN_TRY(table_find(r, &s->table, &t));
     RUN_TRY(check_lasting(r, t));
-    *create = (struct wr_create_index){.table = t->name, .include_base_data = true};
+    *create = (struct wr_create_index){
+        .table = t->name, .include_base_data = true, .scalar_index_keys = true};
     RUN_TRY(index_make(r, s->indexes,
                        &(struct index_of){t->name, t->description->key, t->description->key_count,
                                           t->description->defined, t->description->defined_count},

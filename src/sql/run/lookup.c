@@ -1,5 +1,7 @@
 #include "sql/run/lookup.h"
 
+#include "sql/run/order.h"
+
 static struct wr_key key_of(struct arena *a, const struct sql_table *t, const struct table_path *p,
                             const struct wr_row *entry)
 {
@@ -35,24 +37,16 @@ static const struct wr_value *cell_find(const struct wr_row *row, bytes name)
     return NULL;
 }
 
-/* Key columns of indexes are of these three types. */
-static bool is_same(const struct wr_value *a, const struct wr_value *b)
-{
-    if (a->type != b->type)
-        return false;
-    return a->type == WR_BIGINT ? a->integer == b->integer : bytes_equal(a->bytes, b->bytes);
-}
-
-static bool is_entry_of(const struct sql_table *t, const struct table_path *p,
+static bool is_entry_of(struct arena *a, const struct sql_table *t, const struct table_path *p,
                         const struct wr_row *entry, const struct wr_row *row)
 {
     for (size_t i = 0; i < p->given; i++) {
-        const struct wr_value *v;
+        const struct wr_value *v, *in = &entry->key.columns[i].value;
 
         if (!path_is_sparse(p, t, i))
             continue;
         v = cell_find(row, t->columns[p->columns[i]].name);
-        if (!v || !is_same(v, &entry->key.columns[i].value))
+        if (!v || v->type != in->type || value_order(a, v, in) != 0)
             return false;
     }
     return true;
@@ -73,7 +67,8 @@ static int rows_take(struct run *r, struct lookup *l, const struct lookup_part *
         if (one->code)
             return run_fail(r, FAULT_STORAGE, wr_error_name(one->code), one->message);
         RUN_TRY(run_read(r, p->table->name, &one->consumed, 1));
-        if (span_sees(p->span, &one->row) && is_entry_of(p->table, p->path, &entries[i], &one->row))
+        if (span_sees(p->span, &one->row) &&
+            is_entry_of(&l->arena, p->table, p->path, &entries[i], &one->row))
             rows[l->count++] = one->row;
     }
     l->rows = rows;

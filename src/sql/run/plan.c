@@ -210,7 +210,7 @@ void plan_use(const struct table_path *path, const struct plan *p, const struct 
 
 static bool may_be_indexed(enum wr_type type)
 {
-    return type == WR_BIGINT || type == WR_VARCHAR || type == WR_VARBINARY;
+    return type != WR_NULL && type != WR_JSON;
 }
 
 /* What keeps an index of which the first column is bounded from use, or NULL. */

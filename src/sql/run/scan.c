@@ -289,11 +289,14 @@ void scan_result(struct arena *a, struct sqlite3_context *c, const struct wr_val
 static bool bound_value(struct arena *a, const struct table_column *column, sqlite3_value *in,
                         struct wr_value *out)
 {
+    int is = sqlite3_value_type(in);
+    bool ordered = is == SQLITE_BLOB && (column->type == WR_UBIGINT || column->type == WR_DECIMAL);
+    bool moment = is == SQLITE_INTEGER && (column->type == WR_DATE || column->type == WR_TIME);
     struct wr_value v;
-    bool ordered = column->type == WR_UBIGINT || column->type == WR_DECIMAL;
 
-    scan_value(a, in, ordered && sqlite3_value_type(in) == SQLITE_BLOB ? column->type : WR_NULL,
-               &v);
+    scan_value(a, in, ordered || moment ? column->type : WR_NULL, &v);
+    if (moment && v.integer != (int32_t)v.integer)
+        return false;
     if (v.type == WR_VARCHAR || v.type == WR_VARBINARY || v.type == WR_DECIMAL)
         v.bytes = arena_copy(a, v.bytes);
     if (v.type == WR_DOUBLE && column->type != WR_DOUBLE && column->type != WR_FLOAT &&
@@ -383,6 +386,12 @@ static void edge_set(struct wr_key *key, size_t column, const struct wr_value *v
         columns[i].value = (struct wr_value){.type = rest};
 }
 
+/* A FLOAT that a bound is rounded to may be on either side of it. */
+static bool is_rounded(const struct wr_value *v)
+{
+    return v->type == WR_FLOAT && (double)(float)v->real != v->real;
+}
+
 /* One bound of the plan. False: no row can be within it. */
 static bool bound_apply(struct scan_cursor *s, char sign, size_t column, sqlite3_value *in,
                         struct key_part *p)
@@ -394,6 +403,7 @@ static bool bound_apply(struct scan_cursor *s, char sign, size_t column, sqlite3
 
     if (!bound_value(&s->arena, of, in, &v))
         return sign != PLAN_EQUAL && sqlite3_value_type(in) != SQLITE_NULL;
+    with = with || is_rounded(&v);
     if (sign == PLAN_EQUAL || !upper) {
         edge_set(&p->start, column, &v, with ? WR_INF_MIN : WR_INF_MAX);
         p->with_start = with;

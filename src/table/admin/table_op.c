@@ -92,7 +92,7 @@ static int create_index(struct catalog_txn *x, struct call *call)
     TRY(check_not_index(x, "an index has no indexes"));
     TRY(index_check_count(x->c, &x->db->limits, s.d.index_count + 1));
     TRY(index_check_options(x->c, &s.d.options));
-    TRY(index_check(x->c, &x->db->limits, &s.d, &create->index));
+    TRY(index_check(x->c, &x->db->limits, &s.d, &create->index, create->scalar_index_keys));
     TRY(table_op_check_quota(x, 1));
     TRY(catalog_index_add(x, &s, &create->index, catalog_txn_ids(x, 1),
                           create->include_base_data ? INDEX_BUILT : INDEX_OF_LATER_WRITES));

@@ -135,12 +135,11 @@ struct kv entry_record(struct arena *a, const struct location *p, const struct i
     return (struct kv){buf_bytes(&key), buf_bytes(&value)};
 }
 
-/* To the bit: 0.0 and -0.0 compare as equal. */
+/* To the bit: 0.0 and -0.0 compare as equal, and so do "1.5" and "1.50" as DECIMAL. */
 static bool stored_equal(const struct wr_value *a, const struct wr_value *b)
 {
-    if (a->type == WR_DOUBLE)
-        return memcmp(&a->real, &b->real, sizeof(a->real)) == 0;
-    return value_compare(a, b) == 0;
+    return value_is_bytes(a->type) ? bytes_equal(a->bytes, b->bytes)
+                                   : value_bits(a) == value_bits(b);
 }
 
 static bool cell_equal(const struct wr_cell *a, const struct wr_cell *b)

@@ -51,10 +51,11 @@ static bool repeats(const bytes *names, size_t at)
     return false;
 }
 
-/* What clients know as types of keys. */
-static bool may_be_key(enum wr_type type)
+/* What Tablestore's clients know as types of keys, or what SQL does. */
+static bool may_be_key(enum wr_type type, bool scalar)
 {
-    return type == WR_BIGINT || type == WR_VARCHAR || type == WR_VARBINARY;
+    return scalar ? value_is_key_type(type)
+                  : type == WR_BIGINT || type == WR_VARCHAR || type == WR_VARBINARY;
 }
 
 /* The name of a type in CreateTable's texts. */
@@ -66,7 +67,7 @@ static const char *index_type_name(enum wr_type type)
 }
 
 static int check_index_key(struct ctx *c, const struct wr_table_description *d,
-                           const struct wr_index_meta *ix, size_t at)
+                           const struct wr_index_meta *ix, size_t at, bool scalar)
 {
     bytes name = ix->key_columns[at];
     const struct wr_key_schema *key = key_column(d, name);
@@ -79,7 +80,7 @@ static int check_index_key(struct ctx *c, const struct wr_table_description *d,
     if (repeats(ix->key_columns, at))
         return fail(c, E_PARAMETER, "Duplicated primary key name: '%.*s' in index.",
                     BYTES_FMT(name));
-    if (defined && !may_be_key(defined->type))
+    if (defined && !may_be_key(defined->type, scalar))
         return fail(c, E_PARAMETER, "%s is an invalid type for the primary key.",
                     index_type_name(defined->type));
     if (at == 0 && key && key->auto_increment)
@@ -153,7 +154,7 @@ static int check_index_name(struct ctx *c, const struct wr_table_description *d,
 }
 
 int index_check(struct ctx *c, const struct limits *limits, const struct wr_table_description *base,
-                const struct wr_index_meta *meta)
+                const struct wr_index_meta *meta, bool scalar)
 {
     TRY(check_index_name(c, base, meta->name));
     if (meta->key_column_count < 1 || meta->key_column_count > (size_t)limits->key_columns_max)
@@ -165,7 +166,7 @@ int index_check(struct ctx *c, const struct limits *limits, const struct wr_tabl
                     "The number of attribute columns must be in range: [0, %d] in index.",
                     (int)limits->defined_columns_max);
     for (size_t i = 0; i < meta->key_column_count; i++)
-        TRY(check_index_key(c, base, meta, i));
+        TRY(check_index_key(c, base, meta, i, scalar));
     for (size_t i = 0; i < meta->defined_column_count; i++)
         TRY(check_index_attribute(c, base, meta, i));
     TRY(check_index_order(c, meta));

@@ -204,7 +204,7 @@ static int check_indexes(struct ctx *c, const struct limits *limits,
     if (t->index_count)
         TRY(index_check_options(c, &t->options));
     for (; d.index_count < t->index_count; d.index_count++)
-        TRY(index_check(c, limits, &d, &t->indexes[d.index_count]));
+        TRY(index_check(c, limits, &d, &t->indexes[d.index_count], t->scalar_index_keys));
     return E_OK;
 }
 

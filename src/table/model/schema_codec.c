@@ -23,8 +23,11 @@
  * there, version 18 for those with an index whose changes leave marks for now (index_note.h), where
  * such a server would bring entries, or (version 17, which is not written any more) marks of
  * another form, version 19 for those with an index of descending or hashed key columns, which such
- * a server would describe as any other, so that SQL there would read the wrong end of it; all else
- * is written as version 1. */
+ * a server would describe as any other, so that SQL there would read the wrong end of it, version
+ * 20 for those with an index whose key has columns of other types than BIGINT, VARCHAR and
+ * VARBINARY, whose values SQL there would compare as if they were texts; all else is written as
+ * version 1. */
+#define SCHEMA_VERSION_INDEX_TYPES 20
 #define SCHEMA_VERSION_INDEX_ORDER 19
 #define SCHEMA_VERSION_MARKS 18
 #define SCHEMA_VERSION_ARCHIVE 16
@@ -198,6 +201,19 @@ static bool leaves_marks(const struct schema *s)
     return coming && !s->outbox;
 }
 
+static bool has_typed_index(const struct schema *s)
+{
+    for (size_t i = 0; i < s->index_count; i++)
+        for (size_t k = 0; k < s->indexes[i].location.key_count; k++) {
+            enum wr_type type = s->indexes[i].location.key[k].type;
+
+            if (!s->indexes[i].from[k].is_key && type != WR_BIGINT && type != WR_VARCHAR &&
+                type != WR_VARBINARY)
+                return true;
+        }
+    return false;
+}
+
 static bool has_ordered_index(const struct schema *s)
 {
     for (size_t i = 0; i < s->index_count; i++)
@@ -208,6 +224,8 @@ static bool has_ordered_index(const struct schema *s)
 
 static uint8_t version_of(const struct schema *s)
 {
+    if (has_typed_index(s))
+        return SCHEMA_VERSION_INDEX_TYPES;
     if (has_ordered_index(s))
         return SCHEMA_VERSION_INDEX_ORDER;
     if (leaves_marks(s))
@@ -1010,10 +1028,10 @@ int schema_decode(struct ctx *c, bytes stored, struct schema *out)
     int rc;
 
     *out = (struct schema){0};
-    if ((version < SCHEMA_VERSION_PLAIN || version > SCHEMA_VERSION_INDEX_ORDER) && !fields.bad)
+    if ((version < SCHEMA_VERSION_PLAIN || version > SCHEMA_VERSION_INDEX_TYPES) && !fields.bad)
         return fail(c, E_FORMAT,
                     "A stored table description has version %d; this server knows version %d.",
-                    version, SCHEMA_VERSION_INDEX_ORDER);
+                    version, SCHEMA_VERSION_INDEX_TYPES);
     rc = read_fields(&r, fields);
     if (!rc)
         rc = read_layouts(&r);

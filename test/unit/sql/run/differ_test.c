@@ -366,7 +366,11 @@ static long number_of(const char *name, long otherwise)
     return text ? strtol(text, NULL, 10) : otherwise;
 }
 
-static void differ(struct bed *b, const char *indexes)
+struct differ_types {
+    const char *a, *b, *c;
+};
+
+static void differ(struct bed *b, struct differ_types types, const char *indexes)
 {
     struct differ d = {.bed = b, .random = (uint64_t)number_of("SEED", 20261123)};
     long count = number_of("SELECTS", SELECTS), by_index = 0;
@@ -379,9 +383,9 @@ static void differ(struct bed *b, const char *indexes)
                  "text, c real, primary key (k, n))");
     expect(d.bed,
            arena_printf(&a,
-                        "create table r (k varchar, n bigint, a bigint, b varchar, c double, "
-                        "primary key (k, n desc), %s)",
-                        indexes)
+                        "create table r (k varchar, n bigint, a %s, b %s, c %s, primary key (k, n "
+                        "desc), %s)",
+                        types.a, types.b, types.c, indexes)
                .ptr,
            "0");
     arena_release(&a);
@@ -400,17 +404,33 @@ static void differ(struct bed *b, const char *indexes)
     sqlite3_close(d.plain);
 }
 
+static const struct differ_types tablestore_types = {"bigint", "varchar", "double"};
+
 static void test_differ(void **state)
 {
-    differ(*state, "index ra (a), index rb (b) include (c), index rba (b, a), index rn (n, a)");
+    differ(*state, tablestore_types,
+           "index ra (a), index rb (b) include (c), index rba (b, a), index rn (n, a)");
 }
 
 /* Keys that descend, the other way round than the table has a column, and hashed. */
 static void test_differ_ordered(void **state)
 {
-    differ(*state,
+    differ(*state, tablestore_types,
            "index ra (a desc), index rb (hash32(b), b desc) include (c), index rba (b desc, "
            "a), index rn (n desc, a desc), index rab (hash8(a, b), a desc, b desc)");
+}
+
+/* Keys of the types that SQL alone has. */
+static void test_differ_types(void **state)
+{
+    differ(*state, (struct differ_types){"tinyint", "char(2)", "float"},
+           "index ra (a), index rb (b desc) include (c), index rc (c, b), index rac (a, c desc)");
+}
+
+static void test_differ_exact_types(void **state)
+{
+    differ(*state, (struct differ_types){"int", "varchar(9)", "decimal(5, 1)"},
+           "index ra (a desc), index rca (hash32(c), c, a), index rc (c desc) include (b)");
 }
 
 int main(void)
@@ -418,6 +438,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_differ, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_differ_ordered, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_differ_types, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_differ_exact_types, set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,6 +14,10 @@ static const struct wr_defined_column defined[] = {{BYTES_LIT("d0"), WR_VARCHAR}
                                                    {BYTES_LIT("d1"), WR_BIGINT},
                                                    {BYTES_LIT("d2"), WR_JSON},
                                                    {BYTES_LIT("d3"), WR_BINARY}};
+static const struct wr_defined_column typed[] = {{BYTES_LIT("d0"), WR_VARCHAR},
+                                                 {BYTES_LIT("d1"), WR_DECIMAL},
+                                                 {BYTES_LIT("d2"), WR_JSON},
+                                                 {BYTES_LIT("d3"), WR_BINARY}};
 static const bytes by_d1[] = {BYTES_LIT("d1"), BYTES_LIT("pk1"), BYTES_LIT("d0")};
 static const bytes covers[] = {BYTES_LIT("d3"), BYTES_LIT("d2")};
 static const struct wr_index_meta metas[] = {
@@ -104,7 +108,7 @@ static bytes as_version(bytes stored, uint8_t version)
 
 static void test_comes_back(void **state)
 {
-    static const uint8_t versions[] = {7, 7, 12, 14, 15, 18, 0, 0, 19};
+    static const uint8_t versions[] = {7, 7, 12, 14, 15, 18, 0, 0, 19, 20};
     struct schema base = base_sample(), index = schema_sample(), back;
     struct index x = index_sample(&base);
     bool of_entry;
@@ -131,8 +135,15 @@ static void test_comes_back(void **state)
          index_note_mark(&c.arena, 6, BYTES_LIT("row"), BYTES_LIT("entry")).key},
         {"schema-index-order",
          "The first as it is written now: a key column descends, and entries are hashed.",
-         encode(&base)}};
+         encode(&base)},
+        {"schema-index-types", "The same with a key column that only SQL's indexes have.",
+         BYTES_NONE}};
 
+    base.d.defined = typed;
+    assert_true(index_resolve(&c.arena, &base.d, &x));
+    goldens[9].value = encode(&base);
+    base.d.defined = defined;
+    assert_true(index_resolve(&c.arena, &base.d, &x));
     index.outbox = true;
     goldens[2].value = encode(&index);
     index.stream_beside = true;
@@ -141,7 +152,7 @@ static void test_comes_back(void **state)
     goldens[4].value = encode(&index);
     x.phase = INDEX_COMING;
     goldens[5].value = as_version(encode(&base), 18);
-    for (size_t i = 0; i < 9; i += i == 5 ? 3 : 1) /* an older server must refuse it */
+    for (size_t i = 0; i < 10; i += i == 5 ? 3 : 1) /* an older server must refuse it */
         assert_int_equal(*bytes_u8(goldens[i].value), versions[i]);
     assert_int_equal(schema_decode(&c, goldens[0].value, &back), E_OK);
     assert_int_equal(back.index_count, 1);
@@ -179,9 +190,12 @@ static void test_comes_back(void **state)
     assert_int_equal(schema_decode(&c, goldens[5].value, &back), E_OK);
     assert_int_equal(back.indexes->phase, INDEX_COMING);
     assert_true(bytes_equal(as_version(encode(&back), 18), goldens[5].value));
+    assert_int_equal(schema_decode(&c, goldens[9].value, &back), E_OK);
+    assert_int_equal(back.indexes->location.key[0].type, WR_DECIMAL);
+    assert_true(bytes_equal(encode(&back), goldens[9].value));
     assert_true(bytes_equal(index_note_cols(goldens[7].value, &of_entry), BYTES_LIT("rowentry")));
     assert_false(of_entry);
-    golden_check("index.hex", "Descriptions of a table with indexes and of an index.", goldens, 9);
+    golden_check("index.hex", "Descriptions of a table with indexes and of an index.", goldens, 10);
 }
 
 static void test_what_does_not_resolve(void **state)
