@@ -10,6 +10,7 @@
 #include <zstd.h>
 
 #define PAGE_BYTES (1u << 20)
+#define PAGE_BYTES_MOST (2u << 20) /* where a text shares much with the one before */
 #define PAGE_ROWS (128u << 10)
 #define SHARED_TRIED 3            /* lengths of what texts share */
 #define SAMPLE 8192u              /* values that encodings are tried with, */
@@ -93,19 +94,26 @@ struct packing {
     uint32_t *numbers; /* of the values; NULL: there is no dictionary */
     struct encoding encoding;
     const struct effort *effort;
+    size_t page_bytes; /* of values, which a page takes */
     struct thrift page, packed;
 };
 
 /* How long zstd searches; 0: as its level says. More takes its time: it must give at least so many
  * percent. The last one is for texts that have much in common, but not with what is near, such as
- * times: it looks at many places, but for matches that are worth telling where they are. */
+ * times: it looks at many places, but for matches that are worth telling where they are, and not at
+ * more places or ahead of more bytes than pays: a fifth of a percent costs a third of the time. */
 static const struct effort {
-    int level, hash_log, search_log, min_match;
+    int level, strategy, hash_log, search_log, min_match;
     unsigned percent;
 } efforts[] = {{.level = 1},
                {.level = 3, .percent = 4},
                {.level = 6, .percent = 10},
-               {.level = 9, .hash_log = 20, .search_log = 5, .min_match = 6, .percent = 5}};
+               {.level = 9,
+                .strategy = ZSTD_lazy,
+                .hash_log = 19,
+                .search_log = 4,
+                .min_match = 6,
+                .percent = 5}};
 
 static inline size_t value_bytes(const struct chunk *k, uint32_t at)
 {
@@ -156,6 +164,7 @@ static void set_effort(struct packing *p, const struct effort *effort)
 {
     p->effort = effort;
     ZSTD_CCtx_setParameter(p->zstd, ZSTD_c_compressionLevel, effort->level);
+    ZSTD_CCtx_setParameter(p->zstd, ZSTD_c_strategy, effort->strategy);
     ZSTD_CCtx_setParameter(p->zstd, ZSTD_c_hashLog, effort->hash_log);
     ZSTD_CCtx_setParameter(p->zstd, ZSTD_c_searchLog, effort->search_log);
     ZSTD_CCtx_setParameter(p->zstd, ZSTD_c_minMatch, effort->min_match);
@@ -257,6 +266,24 @@ static void choose_effort(struct packing *p, const struct value_run *sample, uin
     }
 }
 
+/* A page is as large as what stands in it: of texts that share much with the one before it takes
+ * more of them. */
+static void choose_page_bytes(struct packing *p, const struct value_run *sample)
+{
+    uint64_t raw = 0;
+
+    if (p->encoding.name != ENCODING_DELTA_BYTE_ARRAY)
+        return;
+    for (uint32_t i = 0; i < sample->count; i++)
+        raw += load_u32(sample->lengths + 4 * (size_t)i);
+    p->page.len = 0;
+    encode_values(&p->page, sample, p->encoding);
+    raw = raw * PAGE_BYTES / p->page.len;
+    p->page_bytes = raw < PAGE_BYTES        ? PAGE_BYTES
+                    : raw < PAGE_BYTES_MOST ? (size_t)raw
+                                            : PAGE_BYTES_MOST;
+}
+
 static void choose_encoding(struct packing *p)
 {
     enum wr_type type = p->k->type;
@@ -264,6 +291,7 @@ static void choose_encoding(struct packing *p)
     uint64_t least = UINT64_MAX;
 
     p->encoding = (struct encoding){ENCODING_PLAIN, 0};
+    p->page_bytes = PAGE_BYTES;
     set_effort(p, &efforts[0]);
     if (type == WR_BOOLEAN || !p->k->stored)
         return;
@@ -277,6 +305,7 @@ static void choose_encoding(struct packing *p)
     if (p->numbers)
         try_dictionary(p, &sample, &least);
     choose_effort(p, &sample, least);
+    choose_page_bytes(p, &sample);
 }
 
 /* ---- pages */
@@ -344,7 +373,7 @@ static void put_data_page(struct packing *p, uint32_t *row, uint32_t *value, siz
     size_t size = 0;
     struct value_run run;
 
-    while (*row + rows < k->rows && rows < PAGE_ROWS && size < PAGE_BYTES) {
+    while (*row + rows < k->rows && rows < PAGE_ROWS && size < p->page_bytes) {
         if (k->key || get_bit(&k->present, *row + rows))
             size += value_bytes(k, *value + values++);
         rows++;
