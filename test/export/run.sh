@@ -204,6 +204,30 @@ seq 1000 >"$work/two.csv.new"
 check "what a killed export has left is in nobody's way" run export odd2 --output "$work/two.csv" --quiet
 check "nor in the file" cmp "$work/odd2.csv" "$work/two.csv"
 check "and is gone" test ! -e "$work/two.csv.new"
+# It is on the disk before it takes its name, and so is the name then: test/crash/preload/record.h tells what was done in which order.
+# A library in front of a sanitizer's own does not go.
+if [ -z "${SAN:-}" ]; then
+    mkdir "$work/synced"
+    check "an export whose syncs are recorded" env LD_PRELOAD="$BUILD/test/crash_preload.so" CRASH_RECORD="$work/synced.record" \
+        CRASH_RECORD_DIR="$work/synced" "$widerow" export odd2 --output "$work/synced/two.csv" --quiet --dir "$work/data"
+    check "is on the disk before it has its name, and its name after that" python3 - "$work/synced.record" "$work/synced" <<'PYTHON'
+import struct, sys
+record, folder = open(sys.argv[1], "rb").read(), sys.argv[2]
+OPEN, SYNC_END, RENAME = 1, 5, 6
+paths, done, at = {}, [], 0
+while at < len(record):
+    magic, kind, handle, offset, size = struct.unpack_from("<IIQQQ", record, at)
+    data = record[at + 32:at + 32 + size].decode()
+    at += 32 + size
+    if kind == OPEN:
+        paths[handle] = data
+    if kind == SYNC_END:
+        done.append(("sync", paths[handle]))
+    if kind == RENAME:
+        done.append(("rename", data.split("\0")[1]))
+assert done == [("sync", folder + "/two.csv.new"), ("rename", folder + "/two.csv"), ("sync", folder)], done
+PYTHON
+fi
 check "no such table" refuses "does not exist" export nothing
 check "no such format" refuses "csv, jsonl or parquet" export odd --format xml
 check "no such type" refuses "is not NAME:type" export odd --columns text:varchar

@@ -125,6 +125,22 @@ static int open_file(struct ctx *c, struct sink *s)
     return s->file ? 0 : fail(c, E_PARAMETER, "cannot write %s: %s", s->name, strerror(errno));
 }
 
+/* Brings the names in a file's folder to the disk. A folder that may not be read, or whose file
+ * system does not do it, is left as it is. */
+static int sync_folder(struct ctx *c, const char *file)
+{
+    const char *slash = strrchr(file, '/');
+    int n = slash == file ? 1 : slash ? (int)(slash - file) : 0;
+    const char *folder = n ? arena_printf(&c->arena, "%.*s", n, file).ptr : ".";
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC), error;
+
+    if (fd < 0)
+        return 0;
+    error = fsync(fd) == 0 || errno == EINVAL ? 0 : errno;
+    close(fd);
+    return error ? fail(c, E_NO_SPACE, "cannot sync %s: %s", folder, strerror(error)) : 0;
+}
+
 /* What was written, if it is `whole`, takes its place. */
 static int end_file(struct ctx *c, struct sink *s, bool whole)
 {
@@ -135,6 +151,8 @@ static int end_file(struct ctx *c, struct sink *s, bool whole)
     else if (rename(s->new, s->target) != 0)
         code = fail(c, E_NO_SPACE, "cannot name what is written %s: %s; it is in %s", s->name,
                     strerror(errno), s->new);
+    else
+        code = sync_folder(c, s->target);
     if (s->lock >= 0)
         close(s->lock);
     s->lock = -1;
@@ -156,11 +174,24 @@ const char *sink_reason(const struct sink *s)
     return s->c.code ? s->c.text : strerror(errno);
 }
 
+/* A file that is to take another one's place is on the disk before it does: after a power cut there
+ * is the old one or the new one, and not the new name without its bytes. */
+static bool close_file(const struct sink *s, bool whole)
+{
+    bool good = !whole || !s->new || (fflush(s->file) == 0 && fsync(fileno(s->file)) == 0);
+    int error = errno;
+
+    if (fclose(s->file) != 0)
+        return false;
+    errno = error;
+    return good;
+}
+
 int sink_close(struct ctx *c, struct sink *s, bool whole)
 {
     int code = 0;
 
-    if (s->name && s->file && fclose(s->file) != 0 && whole && !s->c.code)
+    if (s->name && s->file && !close_file(s, whole) && whole && !s->c.code)
         code = fail(c, E_NO_SPACE, "cannot write %s: %s", s->name, strerror(errno));
     if (s->new) {
         int ended = end_file(c, s, whole && code == 0);

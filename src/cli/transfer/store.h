@@ -42,7 +42,7 @@ void store_close(struct store *s);
 
 /* Where an export goes: standard output, a file, or an object. The latter two are there once they
  * are whole: a file is written beside what it replaces, unless that is a device or a pipe, or the
- * folder takes no files. */
+ * folder takes no files, and is on the disk before it takes its place. */
 struct sink {
     FILE *file;
     const char *name; /* of a file or an object; NULL: standard output */
