@@ -12,6 +12,7 @@
 #define FIRST_PAUSE_MS 50
 #define LAST_PAUSE_MS 4000
 #define UNREACHED_MS 8000 /* of a store that has never answered */
+#define TRIES_LEAST 3     /* of one that has: a try may itself take longer than there is patience */
 #define BUFFER_BYTES (256L << 10)
 
 static bool is_stopped(const struct s3 *s)
@@ -360,6 +361,12 @@ static int64_t patience(const struct s3 *s)
     return s->reached || s->retry_ms < UNREACHED_MS ? s->retry_ms : UNREACHED_MS;
 }
 
+/* A part that goes slowly may be cut after longer than that: then it has been tried but once. */
+static bool is_hopeless(const struct s3 *s, const struct s3_answer *a, int64_t waited_ms)
+{
+    return a->hopeless || (waited_ms > patience(s) && (!s->reached || a->tries + 1 >= TRIES_LEAST));
+}
+
 int s3_exec(struct ctx *c, struct s3 *s, const struct s3_request *r, struct s3_answer *a)
 {
     int64_t pause_ms = FIRST_PAUSE_MS, since_ms = clock_mono_ms(c->clock);
@@ -381,7 +388,7 @@ int s3_exec(struct ctx *c, struct s3 *s, const struct s3_request *r, struct s3_a
             since_ms = clock_mono_ms(c->clock);
             pause_ms = FIRST_PAUSE_MS;
         }
-        if (a->hopeless || clock_mono_ms(c->clock) - since_ms > patience(s)) {
+        if (is_hopeless(s, a, clock_mono_ms(c->clock) - since_ms)) {
             if (answered)
                 return fail(c, E_UNAVAILABLE, "%s is busy or fails: status %ld %s",
                             s->conf->endpoint, a->status, error_code(c, a));

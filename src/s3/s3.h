@@ -3,7 +3,8 @@
  *
  * Requests are signed by SigV4 and name the bucket in the path. Each is tried again with growing
  * pauses while the connection breaks, the store is busy or fails, until retry_ms have passed
- * without any success. An object appears whole or not at all.
+ * without any success, and, of a store that has answered before, three tries. An object appears
+ * whole or not at all.
  *
  * A `struct s3` is one connection, used by one thread at a time. Failures are recorded in c, with
  * what the store said and what mends it: E_NOT_EXIST (no such bucket or object), E_AUTH (wrong

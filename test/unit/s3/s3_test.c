@@ -1,4 +1,5 @@
-/* Signatures as Amazon's own examples have them, names that need care, and XML. */
+/* Signatures as Amazon's own examples have them, names that need care, XML, and connections that
+ * are cut. */
 #include "s3/s3.h"
 #include "s3/sigv4.h"
 #include "s3/xml.h"
@@ -7,6 +8,10 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <arpa/inet.h>
+#include <pthread.h>
 
 #undef fail /* cmocka has its own */
 #include <cmocka.h>
@@ -137,12 +142,86 @@ static void test_endpoints(void **state)
     assert_int_equal(load(&c, "http://127.0.0.1:9000/path"), E_PARAMETER);
 }
 
+/* ---- a store that takes a request and answers, or cuts the connection after a while */
+
+#define CONTENT "what is put"
+#define SLOWLY_US 5000
+
+struct script_store {
+    int listener;
+    const char *script; /* a letter a connection: 'a' answers, 'c' cuts */
+};
+
+/* The head and the content, which is the last to come. */
+static void take_request(int fd)
+{
+    char data[8192];
+    size_t len = 0;
+    ssize_t n;
+
+    while (!memmem(data, len, CONTENT, strlen(CONTENT)) && len < sizeof(data) &&
+           (n = recv(fd, data + len, sizeof(data) - len, 0)) > 0)
+        len += (size_t)n;
+}
+
+static void *script_store_run(void *arg)
+{
+    static const char answer[] =
+        "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+    const struct script_store *t = arg;
+
+    for (const char *p = t->script; *p; p++) {
+        int fd = accept(t->listener, NULL, NULL);
+
+        take_request(fd);
+        if (*p == 'a')
+            (void)!send(fd, answer, sizeof(answer) - 1, MSG_NOSIGNAL);
+        else
+            usleep(SLOWLY_US);
+        close(fd);
+    }
+    return NULL;
+}
+
+/* A try that is cut takes longer than there is patience: a store that has answered is tried three
+ * times all the same, as one that goes slowly may be cut more than once. */
+static void test_slow_cuts(void **state)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct script_store store = {socket(AF_INET, SOCK_STREAM, 0), "accaccc"};
+    socklen_t n = sizeof(at);
+    char endpoint[64];
+    struct s3_conf conf = {
+        .endpoint = endpoint, .region = "us-east-1", .key_id = "a", .secret = "b"};
+    pthread_t thread;
+    struct s3 *s;
+    struct ctx c;
+
+    (void)state;
+    assert_int_equal(bind(store.listener, (struct sockaddr *)&at, n), 0);
+    assert_int_equal(listen(store.listener, 8), 0);
+    getsockname(store.listener, (struct sockaddr *)&at, &n);
+    snprintf(endpoint, sizeof(endpoint), "http://127.0.0.1:%d", ntohs(at.sin_port));
+    pthread_create(&thread, NULL, script_store_run, &store);
+    ctx_init(&c, &clock_, NULL, NULL, 0);
+    assert_int_equal(s3_open(&c, &conf, NULL, NULL, &s), 0);
+    s3_set_retry(s, 0);
+    assert_int_equal(s3_put(&c, s, "b", "k", BYTES_LIT(CONTENT)), 0);
+    assert_int_equal(s3_put(&c, s, "b", "k", BYTES_LIT(CONTENT)), 0);
+    assert_int_equal(s3_retries(s), 2);
+    assert_int_equal(s3_put(&c, s, "b", "k", BYTES_LIT(CONTENT)), E_UNAVAILABLE);
+    pthread_join(thread, NULL);
+    close(store.listener);
+    s3_close(s);
+    ctx_release(&c);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_signature), cmocka_unit_test(test_encoding),
         cmocka_unit_test(test_xml),       cmocka_unit_test(test_urls),
-        cmocka_unit_test(test_endpoints),
+        cmocka_unit_test(test_endpoints), cmocka_unit_test(test_slow_cuts),
     };
 
     clock_real_init(&clock_);
