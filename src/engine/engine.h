@@ -304,7 +304,7 @@ struct engine_stat {
 
 /* One step of a pass over everything that is stored. */
 struct scrub {
-    uint64_t bytes_max;     /* in: stop after about so many */
+    uint64_t bytes_max;     /* in: stop after about so many; 0: only tell what came up otherwise */
     uint64_t bytes;         /* of keys and values that were verified */
     bool ended;             /* the pass came to its end; the next step begins another one */
     const char *damage;     /* NULL, or one line: which file, what is wrong with it */

@@ -45,4 +45,7 @@ bool log_file_entry(struct log_file *f, uint8_t *head, size_t size, size_t *have
 
 void log_file_close(struct log_file *f);
 
+/* Appends an entry to a log that nobody has open, and makes it durable. Returns 0 or errno. */
+int log_file_append(const char *path, bytes entry);
+
 #endif

@@ -14,9 +14,14 @@
 #define PATH_BYTES_MAX 4096
 #define EDIT_HEAD_BYTES 512 /* more than those three take */
 
-/* An edit of the MANIFEST is a list of tags with their values, always in one order, of which these
- * come first. */
-enum edit_tag { EDIT_DATABASE_ID = 8193, EDIT_COMPARATOR = 1, EDIT_LOG_NUMBER = 2 };
+/* An edit of the MANIFEST is a list of tags with their values, always in one order, of which the
+ * first three come first. */
+enum edit_tag {
+    EDIT_DATABASE_ID = 8193,
+    EDIT_COMPARATOR = 1,
+    EDIT_LOG_NUMBER = 2,
+    EDIT_DELETED_FILE = 6 /* its level and number */
+};
 
 /* The number of the MANIFEST that CURRENT names; 0: it names none. */
 static uint64_t current_number(const char *db)
@@ -143,4 +148,25 @@ uint64_t manifest_oldest_log(const char *db)
     }
     log_file_close(&f);
     return oldest;
+}
+
+int manifest_drop(const char *db, int level, uint64_t number)
+{
+    uint64_t manifest = current_number(db);
+    char path[PATH_BYTES_MAX];
+    uint8_t room[64];
+    struct arena a;
+    struct buf b;
+    int error;
+
+    if (!manifest || !file_path(db, manifest, path))
+        return ENOENT;
+    arena_init(&a, room, sizeof(room));
+    buf_init(&b, &a, 0);
+    buf_put_varint(&b, EDIT_DELETED_FILE);
+    buf_put_varint(&b, (uint64_t)level);
+    buf_put_varint(&b, number);
+    error = log_file_append(path, buf_bytes(&b));
+    arena_release(&a);
+    return error;
 }

@@ -26,6 +26,10 @@ int manifest_follow(const char *db, struct manifest *m);
  * is left to it. */
 int manifest_check(struct ctx *c, const char *db, const struct manifest *known);
 
+/* Takes a table file off the list in `db`, which nobody has open: it is not read any more, and
+ * removed when the database is opened. Returns 0 or errno. */
+int manifest_drop(const char *db, int level, uint64_t number);
+
 /* The oldest log that is still needed: all writes of older ones are in table files, and RocksDB
  * does not read those logs. 0: the MANIFEST in use in `db` does not say. */
 uint64_t manifest_oldest_log(const char *db);

@@ -15,6 +15,7 @@
  *   rocks_readers.c  who reads: the caller from memory, or threads that wait for the disk
  *   rocks_fail.c     how a failure is told; rocks_recovery.c: the recovery thread
  *   rocks_space.c    a disk that is nearly full
+ *   rocks_damage.c   damaged table files; rocks_replace.c: doing without one
  *   rocks_open.c     opening only what is whole; rocks_options.c: how RocksDB is set up
  *   rocks_profile.c  how table files are made, by the folder's age
  *   rocks_drop.c     erasing
@@ -107,6 +108,7 @@ static void rocks_free(struct rocks *r)
     rocks_scrub_close(r);
     mem_free(r->scrub.key);
     rocks_warm_close(r);
+    rocks_damage_free(r);
     if (r->handle && !atomic_load(&r->failed))
         close_log(r);
     rocks_view_unref(r->view);

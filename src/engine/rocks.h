@@ -101,6 +101,28 @@ struct scrub_state {
     bool cached; /* the file system does not do without its cache */
 };
 
+/* A table file that was found damaged, and why; then where, once that was looked for. */
+struct damage {
+    struct damage *next;
+    char table[24]; /* "000012.sst" */
+    char *text;
+    void *start, *end; /* the keys between which it lies; NULL: not known yet */
+    size_t start_len, end_len;
+    bool told;
+};
+
+/* Keys that a range tombstone covers, which is to be compacted away. */
+struct covered {
+    void *start, *end; /* NULL: none */
+    size_t start_len, end_len;
+};
+
+/* A table file of the database. */
+struct table_file {
+    bytes first, last; /* its keys */
+    int level;
+};
+
 struct rocks {
     struct engine base;
     struct clock *clock;
@@ -142,6 +164,9 @@ struct rocks {
     atomic_int failed;       /* 0, or what apply() answers; likewise */
     char reason[160];
     uint64_t stalls;
+    struct damage *damages;
+    atomic_uint damage_count; /* written under the lock, read without */
+    struct covered covered;
 
     struct scrub_state scrub;
     atomic_ullong bulk_files; /* made so far: their names */
@@ -217,6 +242,8 @@ bool rocks_space_to_open(struct rocks *r);
 bool rocks_space_to_compact(struct rocks *r, uint64_t due);
 /* The bytes that RocksDB thinks it has to compact. */
 uint64_t rocks_compaction_due(rocksdb_t *db);
+/* A range tombstone may lie there, which keeps bulks out: the room thread compacts it away. */
+void rocks_covered_add(struct rocks *r, const struct key_range *range);
 /* The room thread: lets RocksDB compact by itself, or does it under watch. */
 void *rocks_room(void *arg);
 
@@ -345,6 +372,41 @@ void rocks_sleep_us(int64_t us);
 /* Sleeps. False: the engine is being closed. */
 bool rocks_pause(struct rocks *r, int ms);
 
+/* ---- rocks_damage.c */
+
+/* An error text of RocksDB in the background; the table file that it names, if any, is damaged. */
+void rocks_damage_note(struct rocks *r, const char *text);
+/* It is no more. */
+void rocks_damage_forget(struct rocks *r, const char *table);
+void rocks_damage_free(struct rocks *r);
+/* Is there any damaged file? Then nothing may be compacted. */
+static inline bool rocks_damage_is(struct rocks *r)
+{
+    return atomic_load(&r->damage_count) != 0;
+}
+/* The damaged files' names, in the arena. */
+const char **rocks_damage_names(struct ctx *c, struct rocks *r, size_t *count);
+/* Forgets those that the database does not have any more. */
+void rocks_damage_look(struct rocks *r, struct handle *h);
+/* False: the database has no such file. `out` is in the arena. */
+bool rocks_table_find(struct ctx *c, rocksdb_t *db, const char *table, struct table_file *out);
+/* Reading fails from a key on: up to the first that can be read again, or to `end`, in the
+ * arena. */
+void rocks_damage_gap(struct ctx *c, rocksdb_iterator_t *it, bytes from, bytes end,
+                      struct key_range *gap);
+/* It cannot be done without: what rocks_damage_tell() is to say, unless the gap is empty. */
+void rocks_damage_stays(struct rocks *r, const char *table, const struct key_range *gap);
+/* Tells of one damaged file that was not told of. False: there is none. */
+bool rocks_damage_tell(struct ctx *c, struct rocks *r, struct scrub *s);
+/* The least key behind another. */
+bytes rocks_key_behind(struct arena *a, bytes key);
+
+/* ---- rocks_replace.c */
+
+/* Does without damaged files where nothing is lost by it. Nobody else has the database, which is
+ * opened again for it; on an error it is closed. */
+int rocks_replace(struct ctx *c, struct rocks *r, rocksdb_t **db);
+
 /* ---- rocks_recovery.c */
 
 /* The recovery thread: works off the stall queue, and reopens storage after a failure. */
@@ -388,6 +450,8 @@ int rocks_discard(struct ctx *c, struct engine *e, const struct partition_spec *
 void rocks_bulk_clear(struct ctx *c, struct rocks *r);
 int rocks_bulk(struct ctx *c, struct engine *e, partition_id partition, struct bulk **out);
 int rocks_sort(struct ctx *c, struct engine *e, partition_id partition, struct bulk **out);
+/* The path of a new file in bulk/, which is made if it is not there. */
+int rocks_bulk_path(struct ctx *c, struct rocks *r, const char *ending, const char **out);
 
 /* ---- rocks_size.c */
 

@@ -6,9 +6,11 @@
  * the watermark. Were a sequence number given to the file, the MANIFEST would carry it, and after a
  * crash the database would claim to go so far although the log in front of it had lost acknowledged
  * writes; the check at opening would see nothing. (allow_global_seqno is off, so RocksDB refuses
- * rather than give one.) What a crash leaves in bulk/ is removed at opening. */
+ * rather than give one. That happens where a range tombstone lies, which is then compacted away, so
+ * that the next try is not refused.) What a crash leaves in bulk/ is removed at opening. */
 #include "engine/rocks.h"
 
+#include "base/buf.h"
 #include "base/fault.h"
 #include "engine/files.h"
 #include "engine/sorter.h"
@@ -37,7 +39,9 @@ struct rocks_bulk {
     struct bulk_file *files;         /* the newest, which may be open, first */
     int fd;                          /* of the open file, to push it to the disk */
     uint64_t size, pushed;           /* of the open file */
-    struct sorter *sorter;           /* of keys in any order; NULL: they ascend */
+    struct arena arena;
+    struct buf first, last; /* the keys of all files, when there are any */
+    struct sorter *sorter;  /* of keys in any order; NULL: they ascend */
 };
 
 static char *bulk_dir(struct arena *a, struct rocks *r)
@@ -61,11 +65,14 @@ static int bulk_status(struct ctx *c, const char *what, char *err)
     return code;
 }
 
-static int bulk_dir_make(struct ctx *c, struct rocks *r)
+int rocks_bulk_path(struct ctx *c, struct rocks *r, const char *ending, const char **out)
 {
     if (mkdir(bulk_dir(&c->arena, r), 0700) != 0 && errno != EEXIST)
         return fail(c, errno == ENOSPC ? E_NO_SPACE : E_UNAVAILABLE, "Cannot make %s: %s.",
                     bulk_dir(&c->arena, r), strerror(errno));
+    *out = arena_printf(&c->arena, "%s/%06llu.%s", bulk_dir(&c->arena, r),
+                        (unsigned long long)atomic_fetch_add(&r->bulk_files, 1), ending)
+               .ptr;
     return E_OK;
 }
 
@@ -73,13 +80,12 @@ static int bulk_file_open(struct ctx *c, struct rocks_bulk *b)
 {
     struct rocks *r = b->rocks;
     struct bulk_file *file;
+    const char *path;
     char *err = NULL;
 
-    TRY(bulk_dir_make(c, r));
+    TRY(rocks_bulk_path(c, r, "sst", &path));
     file = mem_zalloc(sizeof(*file));
-    file->path = mem_strdup(arena_printf(&c->arena, "%s/%06llu.sst", bulk_dir(&c->arena, r),
-                                         (unsigned long long)atomic_fetch_add(&r->bulk_files, 1))
-                                .ptr);
+    file->path = mem_strdup(path);
     file->next = b->files;
     b->files = file;
     b->size = b->pushed = 0;
@@ -134,6 +140,10 @@ static int bulk_add(struct ctx *c, struct rocks_bulk *b, bytes key, bytes value)
     if (err)
         return bulk_status(c, "write a file", err);
     b->size += key.len + value.len;
+    if (!b->first.len)
+        buf_put_bytes(&b->first, key);
+    b->last.len = 0;
+    buf_put_bytes(&b->last, key);
     /* The disk is to be busy while more comes in, and not only when the file ends. */
     if (b->fd >= 0 && b->size - b->pushed >= BULK_PUSH_BYTES) {
         sync_file_range(b->fd, 0, 0, SYNC_FILE_RANGE_WRITE);
@@ -182,6 +192,10 @@ static int bulk_take_over(struct ctx *c, struct rocks_bulk *b, const char *const
         rocks_leave(&in);
     }
     rocksdb_ingestexternalfileoptions_destroy(how);
+    if (err && strstr(err, "Global seqno is required"))
+        rocks_covered_add(b->rocks,
+                          &(struct key_range){buf_bytes(&b->first),
+                                              rocks_key_behind(&c->arena, buf_bytes(&b->last))});
     return err ? bulk_status(c, "take over a file", err) : code;
 }
 
@@ -227,6 +241,7 @@ static void rocks_bulk_close(struct bulk *bulk)
     sorter_free(b->sorter);
     rocksdb_envoptions_destroy(b->env);
     rocksdb_options_destroy(b->options);
+    arena_release(&b->arena);
     mem_free(b);
 }
 
@@ -244,6 +259,9 @@ static struct rocks_bulk *bulk_new(struct rocks *r, const struct bulk_ops *ops)
     b->base.ops = ops;
     b->rocks = r;
     b->fd = -1;
+    arena_init(&b->arena, NULL, 0);
+    buf_init(&b->first, &b->arena, 0);
+    buf_init(&b->last, &b->arena, 256);
     b->env = rocksdb_envoptions_create();
     b->options = rocksdb_options_create_copy(r->options);
     return b;
@@ -271,17 +289,15 @@ int rocks_sort(struct ctx *c, struct engine *e, partition_id partition, struct b
     struct rocks *r = PORT_CONTAINER(e, struct rocks, base);
     uint64_t bytes_max = rocks_clamp(r->memory_bytes / SORT_PARTS, SORTER_BYTES_MIN, 128 * MIB);
     struct rocks_bulk *b;
+    const char *path;
     int code = atomic_load(&r->failed);
 
     (void)partition;
     if (code)
         return fail_code(c, code);
-    TRY(bulk_dir_make(c, r));
+    TRY(rocks_bulk_path(c, r, "sort", &path));
     b = bulk_new(r, &rocks_sort_ops);
-    b->sorter = sorter_new(arena_printf(&c->arena, "%s/%06llu.sort", bulk_dir(&c->arena, r),
-                                        (unsigned long long)atomic_fetch_add(&r->bulk_files, 1))
-                               .ptr,
-                           bytes_max);
+    b->sorter = sorter_new(path, bytes_max);
     *out = &b->base;
     return E_OK;
 }

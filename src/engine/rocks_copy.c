@@ -24,7 +24,11 @@ int rocks_checkpoint_make(struct ctx *c, struct rocks *r, const char *dir, uint6
         rocksdb_checkpoint_object_destroy(checkpoint);
     }
     rocks_leave(&in);
-    return err ? rocks_status_fail(c, err) : E_OK;
+    if (!err)
+        return E_OK;
+    if (rocks_status_code(err) == E_CORRUPT) /* a compaction has failed, so no flush works */
+        rocks_fail(r, E_CORRUPT, "cannot make a copy", err);
+    return rocks_status_fail(c, err);
 }
 
 /* How far the copy in `dir` goes: at least as far as what was acknowledged when it was begun. */

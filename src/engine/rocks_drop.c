@@ -8,12 +8,12 @@
 #define ERASE_COMPACT_BYTES (4 * MIB) /* left behind in files shared with others */
 
 /* Deletes for the range's first DROP_BATCH_KEYS keys; *count tells how many there were. */
-static int range_deletes(struct ctx *c, struct handle *h, const struct key_range *range,
-                         rocksdb_writebatch_t *edits, size_t *count)
+static int range_deletes(struct ctx *c, struct rocks *r, struct handle *h,
+                         const struct key_range *range, rocksdb_writebatch_t *edits, size_t *count)
 {
     rocksdb_readoptions_t *o = rocks_range_options(range, NULL);
     rocksdb_iterator_t *it = rocksdb_create_iterator(h->db, o);
-    int code;
+    char *err = NULL;
 
     *count = 0;
     for (rocks_seek_start(it, range); rocksdb_iter_valid(it) && *count < DROP_BATCH_KEYS;
@@ -24,36 +24,51 @@ static int range_deletes(struct ctx *c, struct handle *h, const struct key_range
         rocksdb_writebatch_delete(edits, key.ptr, key.len);
         ++*count;
     }
-    code = rocks_iterator_end(c, it);
+    rocksdb_iter_get_error(it, &err);
     rocksdb_iter_destroy(it);
     rocksdb_readoptions_destroy(o);
-    return code;
+    if (err && rocks_status_code(err) == E_CORRUPT)
+        rocks_damage_note(r, err);
+    return err ? rocks_request_fail(c, err) : E_OK;
 }
 
-/* A range of many keys: one tombstone, and a compaction that takes both away, since reads slow down
+/* One tombstone. Also moves the read view on, which would keep the keys alive. */
+static int drop_covered(struct ctx *c, struct rocks *r, const struct key_range *range, bytes end)
+{
+    rocksdb_writebatch_t *edits = rocksdb_writebatch_create();
+    int code;
+
+    rocksdb_writebatch_delete_range(edits, range->start.len ? range->start.ptr : "",
+                                    range->start.len, end.ptr, end.len);
+    code = rocks_write_and_wait(r, edits);
+    return code == E_OK ? E_OK : fail_code(c, code);
+}
+
+/* Not all of it can be read, so it goes without being read; and then, when storage is opened again,
+ * the damaged file can be done without (rocks_replace.c). */
+static int drop_damaged(struct ctx *c, struct rocks *r, const struct key_range *range, bytes last)
+{
+    TRY(drop_covered(c, r, range, rocks_key_behind(&c->arena, last)));
+    if (rocks_damage_is(r))
+        rocks_fail(r, E_UNAVAILABLE, "a damaged file is to be done without",
+                   "what was stored there is erased");
+    return E_OK;
+}
+
+/* A range of many keys: a tombstone, and a compaction that takes both away, since reads slow down
  * with every range tombstone that lies about. */
 static int drop_many(struct ctx *c, struct rocks *r, struct handle *h,
                      const struct key_range *range, bytes last)
 {
-    rocksdb_writebatch_t *edits = rocksdb_writebatch_create();
+    bytes end = rocks_key_behind(&c->arena, last);
     rocksdb_compactoptions_t *how;
-    uint8_t *end = arena_alloc(&c->arena, last.len + 1);
-    int code;
 
-    memcpy(end, last.ptr, last.len);
-    end[last.len] = 0; /* the least key behind the last */
-    rocksdb_writebatch_delete_range(edits, range->start.len ? range->start.ptr : "",
-                                    range->start.len, (const char *)end, last.len + 1);
-    /* Also moves the read view on, which would keep the keys alive. */
-    code = rocks_write_and_wait(r, edits);
-    if (code != E_OK)
-        return fail_code(c, code);
+    TRY(drop_covered(c, r, range, end));
     if (rocks_space_short(r) || atomic_load(&h->compaction_off))
         return E_OK; /* rocks_space.c compacts as far as there is room */
     how = rocksdb_compactoptions_create();
     rocksdb_compactoptions_set_exclusive_manual_compaction(how, 0);
-    rocksdb_compact_range_opt(h->db, how, range->start.ptr, range->start.len, (const char *)end,
-                              last.len + 1);
+    rocksdb_compact_range_opt(h->db, how, range->start.ptr, range->start.len, end.ptr, end.len);
     rocksdb_compactoptions_destroy(how);
     return E_OK;
 }
@@ -96,10 +111,13 @@ static int drop_range(struct ctx *c, struct rocks *r, struct handle *h,
     do {
         rocksdb_writebatch_t *edits = rocksdb_writebatch_create();
 
-        code = range_deletes(c, h, range, edits, &count);
+        code = range_deletes(c, r, h, range, edits, &count);
         if (code != E_OK || !count) {
             rocksdb_writebatch_destroy(edits);
-            return code;
+            if (code != E_CORRUPT)
+                return code;
+            ctx_clear(c);
+            return drop_damaged(c, r, range, last);
         }
         code = rocks_write_and_wait(r, edits);
         if (code != E_OK)

@@ -2,6 +2,7 @@
  * closed. What follows a failure is rocks_recovery.c. */
 #include "engine/rocks.h"
 
+#include <errno.h>
 #include <stdio.h>
 
 /* From now on nothing is acknowledged; the recovery thread reopens. The first reason stays. */
@@ -9,6 +10,9 @@ void rocks_fail(struct rocks *r, int code, const char *what, const char *text)
 {
     int none = 0;
 
+    /* What the medium refuses to give counts as damage, too. */
+    if (code == E_CORRUPT || (code == E_UNAVAILABLE && strstr(text, strerror(EIO))))
+        rocks_damage_note(r, text);
     pthread_mutex_lock(&r->lock);
     if (atomic_compare_exchange_strong(&r->failed, &none,
                                        code == E_NO_SPACE ? E_NO_SPACE : E_UNAVAILABLE)) {

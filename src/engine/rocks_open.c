@@ -122,7 +122,7 @@ int rocks_db_open(struct ctx *c, struct rocks *r, struct handle **out)
 {
     uint64_t seen, sequence, due;
     char *err = NULL;
-    bool room;
+    bool compacts;
     rocksdb_t *db;
     int error;
 
@@ -131,12 +131,14 @@ int rocks_db_open(struct ctx *c, struct rocks *r, struct handle **out)
     TRY(look_sequence(c, r, &seen, &due));
     if (seen < r->watermark.sequence)
         return loss_fail(c, r, seen);
-    room = rocks_space_to_compact(r, due);
-    rocksdb_options_set_disable_auto_compactions(r->options, !room);
+    compacts = rocks_space_to_compact(r, due) && !rocks_damage_is(r);
+    rocksdb_options_set_disable_auto_compactions(r->options, !compacts);
     db = rocksdb_open(r->options, r->folder.db, &err);
     rocks_options_tidy(r);
     if (err)
         return open_fail(c, r, err);
+    if (rocks_damage_is(r))
+        TRY(rocks_replace(c, r, &db));
     sequence = rocksdb_get_latest_sequence_number(db);
     if (sequence < r->watermark.sequence) {
         /* The log was whole a moment ago: somebody else has been at it. */
@@ -156,7 +158,7 @@ int rocks_db_open(struct ctx *c, struct rocks *r, struct handle **out)
         return fail(c, E_UNAVAILABLE, "Cannot write %s: %s.", r->folder.watermark, strerror(error));
     }
     *out = rocks_handle_new(r, db);
-    atomic_store(&(*out)->compaction_off, !room);
+    atomic_store(&(*out)->compaction_off, !compacts);
     return E_OK;
 }
 

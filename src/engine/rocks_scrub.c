@@ -5,6 +5,7 @@
  * flushes the write buffer; else the second handle would replay the log into memory. */
 #include "engine/rocks.h"
 
+#include "base/buf.h"
 #include "engine/files.h"
 
 #define SCRUB_SLICE_US (600 * (int64_t)1000000) /* one checkpoint's life */
@@ -68,6 +69,25 @@ static struct key_range table_range(struct ctx *c, const struct rocks_look *l, b
     return range;
 }
 
+/* What can be read in front of the damage, since the last step, and behind it, is whole. */
+static void narrow(struct ctx *c, struct rocks_look *l, bytes from, struct key_range *range)
+{
+    struct key_range gap;
+    struct buf last;
+
+    buf_init(&last, &c->arena, 256);
+    for (rocks_look_seek(l, from); rocksdb_iter_valid(l->it); rocksdb_iter_next(l->it)) {
+        last.len = 0;
+        buf_put_bytes(&last, rocks_look_key(l));
+    }
+    rocks_damage_gap(c, l->it,
+                     last.len ? rocks_key_behind(&c->arena, buf_bytes(&last)) : range->start,
+                     range->end, &gap);
+    if (bytes_compare(gap.start, range->start) > 0)
+        range->start = gap.start;
+    range->end = gap.end;
+}
+
 /* An error while reading files: damage to report, or a failure of another kind. Frees err. */
 static int scrub_error(struct ctx *c, struct rocks *r, struct scrub *s, char *err)
 {
@@ -82,6 +102,8 @@ static int scrub_error(struct ctx *c, struct rocks *r, struct scrub *s, char *er
                     .ptr;
     rocksdb_free(err);
     s->range = table_range(c, &r->scrub.look, table, scrub_key(&r->scrub));
+    if (r->scrub.look.it && s->range.end.len)
+        narrow(c, &r->scrub.look, scrub_key(&r->scrub), &s->range);
     s->ended = !s->range.end.len || bytes_compare(s->range.end, scrub_key(&r->scrub)) <= 0;
     scrub_key_set(&r->scrub, s->range.end);
     if (r->scrub.look.it)
@@ -139,6 +161,8 @@ int rocks_scrub(struct ctx *c, struct engine *e, struct scrub *s)
     struct rocks *r = PORT_CONTAINER(e, struct rocks, base);
     int code;
 
+    if (rocks_damage_tell(c, r, s) || !s->bytes_max)
+        return E_OK;
     /* Its links would keep the space of files that compaction has replaced. */
     if (r->scrub.look.db && rocks_space_short(r))
         rocks_scrub_close(r);

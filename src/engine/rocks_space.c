@@ -125,6 +125,7 @@ struct room {
 /* A compaction that is watched. */
 struct squeeze {
     struct handle *h;
+    struct key_range range; /* both empty: all keys */
     atomic_bool done;
 };
 
@@ -134,7 +135,8 @@ static void *squeeze_main(void *arg)
     rocksdb_compactoptions_t *how = rocksdb_compactoptions_create();
 
     rocksdb_compactoptions_set_exclusive_manual_compaction(how, 0);
-    rocksdb_compact_range_opt(s->h->db, how, NULL, 0, NULL, 0);
+    rocksdb_compact_range_opt(s->h->db, how, s->range.start.ptr, s->range.start.len,
+                              s->range.end.ptr, s->range.end.len);
     rocksdb_compactoptions_destroy(how);
     atomic_store(&s->done, true);
     return NULL;
@@ -151,9 +153,10 @@ static bool room_closing(struct rocks *r)
 }
 
 /* Compacts as long as the disk has more than `floor` left. True if it came to its end. */
-static bool squeeze(struct rocks *r, struct handle *h, uint64_t floor)
+static bool squeeze(struct rocks *r, struct handle *h, const struct key_range *range,
+                    uint64_t floor)
 {
-    struct squeeze s = {.h = h};
+    struct squeeze s = {.h = h, .range = *range};
     uint64_t left, reserve;
     pthread_t thread;
     bool broken = false;
@@ -191,6 +194,46 @@ static void compaction_switch(struct rocks *r, struct handle *h, bool off)
     atomic_store(&h->compaction_off, off);
 }
 
+/* Of several ranges it is the one around all. */
+void rocks_covered_add(struct rocks *r, const struct key_range *range)
+{
+    struct covered *x = &r->covered;
+
+    pthread_mutex_lock(&r->lock);
+    if (!x->start || bytes_compare(range->start, bytes_of(x->start, x->start_len)) < 0) {
+        mem_free(x->start);
+        x->start = memcpy(mem_alloc(range->start.len + 1), range->start.ptr, range->start.len);
+        x->start_len = range->start.len;
+    }
+    if (!x->end || bytes_compare(range->end, bytes_of(x->end, x->end_len)) > 0) {
+        mem_free(x->end);
+        x->end = memcpy(mem_alloc(range->end.len + 1), range->end.ptr, range->end.len);
+        x->end_len = range->end.len;
+    }
+    pthread_mutex_unlock(&r->lock);
+}
+
+/* Compacts range tombstones away that are in the way of bulks. */
+static void uncover(struct rocks *r, struct handle *h, uint64_t floor)
+{
+    struct covered covered;
+    struct key_range range;
+
+    pthread_mutex_lock(&r->lock);
+    covered = r->covered;
+    r->covered = (struct covered){0};
+    pthread_mutex_unlock(&r->lock);
+    if (!covered.start)
+        return;
+    range = (struct key_range){bytes_of(covered.start, covered.start_len),
+                               bytes_of(covered.end, covered.end_len)};
+    atomic_store(&r->squeezing, true);
+    squeeze(r, h, &range, floor);
+    atomic_store(&r->squeezing, false);
+    mem_free(covered.start);
+    mem_free(covered.end);
+}
+
 static void room_check(struct rocks *r, struct handle *h, struct room *room)
 {
     uint64_t due = rocks_compaction_due(h->db), sequence, left, reserve, floor;
@@ -200,10 +243,12 @@ static void room_check(struct rocks *r, struct handle *h, struct room *room)
     if (!space_left(r, &left, &reserve) || left < SWITCH_BYTES_MIN)
         return;
     /* Not both ways at the same number. */
-    fits = rocks_space_to_compact(r, off ? due + reserve / 4 : due);
+    fits = rocks_space_to_compact(r, off ? due + reserve / 4 : due) && !rocks_damage_is(r);
     if (fits == off)
         compaction_switch(r, h, !fits);
-    if (fits) {
+    if (fits || rocks_damage_is(r)) {
+        if (fits)
+            uncover(r, h, reserve);
         *room = (struct room){0};
         return;
     }
@@ -219,7 +264,7 @@ static void room_check(struct rocks *r, struct handle *h, struct room *room)
     if (left < floor + rocks_property(h, "rocksdb.cur-size-all-mem-tables"))
         return;
     atomic_store(&r->squeezing, true);
-    if (squeeze(r, h, floor))
+    if (squeeze(r, h, &(struct key_range){BYTES_NONE, BYTES_NONE}, floor))
         room->pause_us = 0;
     atomic_store(&r->squeezing, false);
     room->tried = true;
@@ -242,6 +287,8 @@ void *rocks_room(void *arg)
             continue;
         ctx_init(&c, r->clock, NULL, NULL, 0);
         if (rocks_enter(&c, r, VIEW_LATEST, &in) == E_OK) {
+            if (rocks_damage_is(r))
+                rocks_damage_look(r, in.handle);
             room_check(r, in.handle, &room);
             rocks_obsolete_look(r, in.handle);
             rocks_leave(&in);

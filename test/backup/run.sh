@@ -239,7 +239,7 @@ took=$((($(date +%s%N) - begin) / 1000000))
 line=$(grep -a 'E scrub: damaged' "$work/log" | head -n 1)
 grep -q "$(basename "$file")" <<<"$line" && pass "found and named after $took ms" || fault "not found: $(cat "$work/log")"
 # A compaction may come upon the block first: then the file is named, but nobody has looked which tables it holds.
-if grep -q 'it holds keys' <<<"$line"; then
+if grep -q 'what lies there has keys' <<<"$line"; then
     grep -q "table 'seq'\|table 'batch'\|table 'first'\|table 'second'" <<<"$line" && pass "the table is named" ||
         fault "no table is named"
 else

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #define WAIT_US 20000
+#define FIND_TRIES 500  /* ten seconds */
 #define WAIT_TRIES 3000 /* a minute, and more on a loaded machine: nothing is judged by it */
 
 struct found {
@@ -43,6 +44,26 @@ static int compare_found(const void *x, const void *y)
     if (a->number != b->number)
         return a->number < b->number ? -1 : 1;
     return (a->key > b->key) - (a->key < b->key);
+}
+
+/* Where something is damaged, storage is opened again in between, and the index is made again. */
+static bool comes_again(const struct life *l, int code)
+{
+    return code == WR_E_BUSY ||
+           (l->comes_again && (code == WR_E_UNAVAILABLE || code == WR_E_UNSURE));
+}
+
+/* Until there is an answer. */
+static struct wr_reply *run(struct life *l, struct wr_db *db, const struct wr_request *req)
+{
+    struct wr_reply *reply = wr_exec(db, req);
+
+    for (int i = 0; i < WAIT_TRIES && l->comes_again && comes_again(l, reply->code); i++) {
+        wr_reply_free(reply);
+        usleep(WAIT_US);
+        reply = wr_exec(db, req);
+    }
+    return reply;
 }
 
 /* ---- rows ---- */
@@ -100,7 +121,7 @@ static void read_rows(struct life *l, struct wr_db *db, struct arena *a, struct 
                                               .read = {.max_versions = 1, .has_max_versions = true},
                                               .on_row = take_row,
                                               .on_row_arg = &rows};
-        reply = wr_exec(db, &req);
+        reply = run(l, db, &req);
         if (reply->code)
             life_problem(l, "GetRange: %s", reply->message);
         more = !reply->code && reply->range.next.count;
@@ -114,8 +135,8 @@ static void read_rows(struct life *l, struct wr_db *db, struct arena *a, struct 
 
 /* ---- the index ---- */
 
-static struct wr_reply *ask(struct wr_db *db, const struct wr_search_condition *query,
-                            int32_t limit, bytes token)
+static struct wr_reply *ask(struct life *l, struct wr_db *db,
+                            const struct wr_search_condition *query, int32_t limit, bytes token)
 {
     struct wr_sorter by = {.type = WR_SORTER_FIELD, .field = {"n", 1}, .order = WR_ORDER_ASC};
     struct wr_bytes names[] = {{"n", 1}};
@@ -132,7 +153,7 @@ static struct wr_reply *ask(struct wr_db *db, const struct wr_search_condition *
                                     .columns = WR_SEARCH_COLUMNS_NAMED,
                                     .names = names,
                                     .name_count = 1};
-    return wr_exec(db, &req);
+    return run(l, db, &req);
 }
 
 static bool is_following(struct life *l, struct wr_db *db)
@@ -143,12 +164,24 @@ static bool is_following(struct life *l, struct wr_db *db)
 
     req.describe_search_index =
         (struct wr_describe_search_index){.table = life_table, .index = life_index};
-    reply = wr_exec(db, &req);
+    reply = run(l, db, &req);
     if (reply->code)
         life_problem(l, "DescribeSearchIndex: %s", reply->message);
     follows = reply->search_index.phase == WR_SEARCH_INCR;
     wr_reply_free(reply);
     return follows;
+}
+
+static void write_row(struct life *l, struct wr_db *db, struct wr_request *req)
+{
+    int code = life_run(db, req);
+
+    for (int i = 0; i < WAIT_TRIES && comes_again(l, code); i++) {
+        usleep(WAIT_US);
+        code = life_run(db, req);
+    }
+    if (code)
+        life_problem(l, "a row cannot be written: %d", code);
 }
 
 /* A row that is written when all others have been and the index follows, and found: then all others
@@ -168,11 +201,10 @@ static void catch_up(struct life *l, struct wr_db *db)
     cell.value = (struct wr_value){.type = WR_VARCHAR, .bytes = bytes_str(text)};
     req.put_row =
         (struct wr_row_change){.type = WR_PUT, .table = life_table, .row = {{&key, 1}, &cell, 1}};
-    while (life_run(db, &req) == WR_E_BUSY)
-        usleep(WAIT_US);
+    write_row(l, db, &req);
     query.term = cell.value;
     for (int i = 0; i < WAIT_TRIES && !total; i++) {
-        struct wr_reply *reply = ask(db, &query, 0, BYTES_NONE);
+        struct wr_reply *reply = ask(l, db, &query, 0, BYTES_NONE);
 
         if (reply->code && reply->code != WR_E_BUSY)
             life_problem(l, "Search: %s", reply->message);
@@ -186,8 +218,7 @@ static void catch_up(struct life *l, struct wr_db *db)
     req = (struct wr_request){WR_REQUEST(DELETE_ROW)};
     req.delete_row =
         (struct wr_row_change){.type = WR_DELETE, .table = life_table, .row = {{&key, 1}, NULL, 0}};
-    while (life_run(db, &req) == WR_E_BUSY)
-        usleep(WAIT_US);
+    write_row(l, db, &req);
 }
 
 static void compare_page(struct life *l, const struct wr_reply *reply, const struct list *want,
@@ -218,7 +249,7 @@ static void compare_keyword(struct life *l, struct wr_db *db, const struct list 
     snprintf(k, sizeof(k), "k%d", keyword);
     query.term = (struct wr_value){.type = WR_VARCHAR, .bytes = bytes_str(k)};
     for (bool more = true; more;) {
-        struct wr_reply *reply = ask(db, &query, 1000, token);
+        struct wr_reply *reply = ask(l, db, &query, 1000, token);
 
         if (reply->code)
             life_problem(l, "Search: %s", reply->message);
@@ -242,7 +273,7 @@ static void look(struct life *l, struct wr_db *db)
     int code = WR_E_BUSY;
 
     for (int i = 0; i < WAIT_TRIES && code == WR_E_BUSY; i++) {
-        struct wr_reply *reply = ask(db, &query, 10, BYTES_NONE);
+        struct wr_reply *reply = ask(l, db, &query, 10, BYTES_NONE);
 
         code = reply->code;
         wr_reply_free(reply);
@@ -251,6 +282,15 @@ static void look(struct life *l, struct wr_db *db)
     }
     if (code)
         life_problem(l, "the index cannot be read: %d", code);
+}
+
+void life_find_damage(struct life *l, struct wr_db *db)
+{
+    unsigned long long before = atomic_load(&l->counts->made_again);
+
+    for (int i = 0; i < FIND_TRIES && atomic_load(&l->counts->made_again) == before; i++)
+        usleep(WAIT_US);
+    life_compare(l, db);
 }
 
 void life_compare(struct life *l, struct wr_db *db)

@@ -44,6 +44,9 @@ void life_work(struct life *l, struct wr_db *db);
 /* Nobody writes: waits until the index has caught up, and compares what it finds with the rows. */
 void life_compare(struct life *l, struct wr_db *db);
 
+/* The same, and before that waits a while for the index to be made again. */
+void life_find_damage(struct life *l, struct wr_db *db);
+
 /* Runs a request of the table's instance; its code, or that of its first row that failed. */
 int life_run(struct wr_db *db, struct wr_request *req);
 

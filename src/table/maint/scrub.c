@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #define FIRST_PASS_S 60 /* a server that has just started has better things to do */
+#define LOOK_US 1000000 /* between passes: has the engine come upon damage otherwise? */
 #define STEP_BYTES_MIN ((int64_t)64 << 10)
 #define STEP_BYTES_MAX ((int64_t)1 << 20)
 #define KEY_BYTES_SHOWN 24 /* of the keys around damage */
@@ -16,6 +17,7 @@
 struct scrubber {
     struct wr_db *db;
     int64_t start_us; /* of the pass under way; 0: none is */
+    int64_t next_us;  /* when the next one begins */
     _Atomic uint64_t bytes, errors, passes;
     _Atomic int64_t last_s;
 };
@@ -59,8 +61,8 @@ static void report(struct scrubber *s, struct ctx *c, const struct scrub *step)
           to = scrub_key_text(c, s->db, step->range.end);
 
     log_error(&s->db->log,
-              "scrub: damaged: %s; it holds keys from %.*s to %.*s. Rows there may be unreadable: "
-              "restore a backup",
+              "scrub: damaged: %s; what lies there has keys from %.*s to %.*s. Rows there may be "
+              "unreadable: restore a backup, or erase them",
               step->damage, BYTES_FMT(from), BYTES_FMT(to));
 }
 
@@ -74,16 +76,21 @@ static uint64_t step_bytes(int64_t rate)
                                               : size);
 }
 
+static int64_t until_next(const struct scrubber *s)
+{
+    int64_t left_us = s->next_us - clock_mono_us(&s->db->clock);
+
+    return left_us < 0 ? 0 : left_us < LOOK_US ? left_us : LOOK_US;
+}
+
 static void pass_ended(struct scrubber *s, struct task_step *step)
 {
-    int64_t every_us = s->db->limits.scrub_pass_s_min * 1000000;
-    int64_t left_us = s->start_us + every_us - clock_mono_us(&s->db->clock);
-
     invariant(s->start_us);
     atomic_fetch_add(&s->passes, 1);
     atomic_store(&s->last_s, clock_wall_ms(&s->db->clock) / 1000);
+    s->next_us = s->start_us + s->db->limits.scrub_pass_s_min * 1000000;
     s->start_us = 0;
-    step->next_us = left_us > 0 ? left_us : 0;
+    step->next_us = until_next(s);
 }
 
 /* The pace of its own, within the one that is shared. */
@@ -92,12 +99,14 @@ static int scrub_step(void *arg, struct task_step *step)
     struct scrubber *s = arg;
     struct wr_db *db = s->db;
     int64_t rate = db->limits.scrub_bytes_per_s_max, start_us = clock_mono_us(&db->clock);
-    struct scrub scrub = {.bytes_max = step_bytes(rate)};
+    struct scrub scrub = {0};
     struct ctx c;
     int code;
 
-    if (!s->start_us)
+    if (!s->start_us && start_us >= s->next_us)
         s->start_us = start_us;
+    if (s->start_us)
+        scrub.bytes_max = step_bytes(rate);
     ctx_init(&c, &db->clock, &db->log, NULL, 0);
     code = engine_scrub(&c, db->engine, &scrub);
     atomic_fetch_add(&s->bytes, scrub.bytes);
@@ -120,6 +129,10 @@ static int scrub_step(void *arg, struct task_step *step)
     }
     ctx_release(&c);
     step->bytes = scrub.bytes;
+    if (!scrub.bytes_max) {
+        step->next_us = until_next(s);
+        return code;
+    }
     step->more = !code && !scrub.ended;
     if (step->more)
         step->next_us = (int64_t)((double)scrub.bytes * 1e6 / (double)rate) -
@@ -134,19 +147,18 @@ static int scrub_step(void *arg, struct task_step *step)
 struct scrubber *scrubber_start(struct wr_db *db)
 {
     int64_t every_s = db->limits.scrub_pass_s_min;
-    struct task_spec spec = {.name = "scrub",
-                             .thread = TASK_SHORT,
-                             .priority = PRIORITY_SCRUB,
-                             .run = scrub_step,
-                             .first_us =
-                                 (every_s < FIRST_PASS_S ? every_s : FIRST_PASS_S) * 1000000};
+    struct task_spec spec = {
+        .name = "scrub", .thread = TASK_SHORT, .priority = PRIORITY_SCRUB, .run = scrub_step};
     struct scrubber *s;
 
     if (!db->limits.scrub_bytes_per_s_max || !engine_has_files(db->engine))
         return NULL;
     s = mem_zalloc(sizeof(*s));
     s->db = db;
+    s->next_us =
+        clock_mono_us(&db->clock) + (every_s < FIRST_PASS_S ? every_s : FIRST_PASS_S) * 1000000;
     spec.arg = s;
+    spec.first_us = until_next(s);
     if (scheduler_add(db->background, &spec))
         return s;
     log_error(&db->log, "scrub: the system gives no thread: stored blocks are not verified");

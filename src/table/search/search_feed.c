@@ -317,14 +317,33 @@ static int begin_step(struct ctx *c, struct search_index *x, const struct table 
     return E_OK;
 }
 
-/* It is damaged: another one is made of the rows. What there was goes first, so that there is room
- * for it. */
-static int mend_step(struct ctx *c, struct search_index *x, const struct table *t)
+/* What there was goes first, so that there is room for another one; and all of it, so that nothing
+ * keeps what is damaged in storage. */
+static int clear_step(struct ctx *c, struct search_index *x, const struct table *t)
+{
+    int rc;
+
+    TRY(search_save(c, x));
+    rc = search_store_clear(c, &x->store);
+    if (rc == E_UNAVAILABLE)
+        return rc; /* storage comes again */
+    if (rc) {
+        log_warn(&t->db->log, "search: what no index of table '%.*s' needs is not removed yet: %s",
+                 BYTES_FMT(t->schema.d.table), c->text ? c->text : "storage error");
+        ctx_clear(c);
+    }
+    x->clears = false;
+    return E_OK;
+}
+
+/* It is damaged: another one is made of the rows. */
+static int mend_step(struct search_index *x, const struct table *t)
 {
     log_error(&t->db->log, "search: an index of table '%.*s' is made again from the rows: %s",
               BYTES_FMT(t->schema.d.table), x->text);
     begin_again(x);
-    return search_save(c, x);
+    x->clears = search_stores(t->db);
+    return E_OK;
 }
 
 /* What is stored of it; damage is no failure, for the rows are there. */
@@ -335,11 +354,10 @@ static int load_step(struct ctx *c, struct search_index *x, const struct table *
     if (rc == E_CORRUPT) {
         search_index_damaged(x, x->made, c->text);
         ctx_clear(c);
-        TRY(mend_step(c, x, t));
-        rc = search_store_clear(c, &x->store);
-    } else if (!rc) {
-        rc = search_sweep(c, t);
+        return mend_step(x, t);
     }
+    if (!rc)
+        rc = search_sweep(c, t);
     if (rc && x->phase != SEARCH_LOADING) {
         log_warn(&t->db->log, "search: what no index of table '%.*s' needs is not removed yet: %s",
                  BYTES_FMT(t->schema.d.table), c->text ? c->text : "storage error");
@@ -353,7 +371,9 @@ static int feed_step(struct ctx *c, struct search_index *x, const struct table *
 {
     *more = x->phase != SEARCH_FOLLOWING;
     if (x->damaged && x->phase != SEARCH_LOADING)
-        return mend_step(c, x, t);
+        return mend_step(x, t);
+    if (x->clears)
+        return clear_step(c, x, t);
     switch (x->phase) {
     case SEARCH_LOADING:
         return load_step(c, x, t);

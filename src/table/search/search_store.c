@@ -252,6 +252,12 @@ int search_store_gone(struct ctx *c, const struct search_store *s, uint64_t numb
     return E_OK;
 }
 
+static bool overlap(const struct key_range *range, bytes from, bytes to)
+{
+    return bytes_compare(range->start, to) < 0 &&
+           (!range->end.len || bytes_compare(from, range->end) < 0);
+}
+
 bool search_store_overlaps(const struct search_store *s, const struct key_range *range)
 {
     uint8_t first[256];
@@ -263,8 +269,8 @@ bool search_store_overlaps(const struct search_store *s, const struct key_range 
         return false;
     next.index++;
     arena_init(&a, first, sizeof(first));
-    is = bytes_compare(range->start, piece_key(&a, &next, 0, 0)) < 0 &&
-         (!range->end.len || bytes_compare(piece_key(&a, s, 0, 0), range->end) < 0);
+    is = overlap(range, piece_key(&a, s, 0, 0), piece_key(&a, &next, 0, 0)) ||
+         overlap(range, search_store_state_key(&a, s), search_store_state_key(&a, &next));
     arena_release(&a);
     return is;
 }

@@ -54,6 +54,7 @@ struct search_index {
     int64_t synced_us; /* changes before that time are in the view */
     bool full;         /* there is no memory for more */
     bool damaged;      /* what is stored of it is: it is to be made again */
+    bool clears;       /* what is stored of it is removed first; the feed's thread's */
     uint64_t made;     /* how often it was made again */
     bool stuck;        /* following has failed; it is tried again */
     char text[160];    /* why */

@@ -651,6 +651,159 @@ static void test_folder_half_made(void **state)
 #endif
 }
 
+/* ---- what compaction comes upon */
+
+#define LAYERS 4 /* files of level 0, all over the same keys: that many are compacted */
+#define LAYER_ROWS 2000
+
+static bytes layer_key(struct bed *b, int i)
+{
+    return arena_printf(&b->c.arena, "row%04d", i);
+}
+
+/* Row i is in file i % LAYERS, so that no file can go down by itself. */
+static void layers_make(struct bed *b)
+{
+    struct edit edits[LAYER_ROWS / LAYERS];
+
+    bed_init(b);
+    for (int layer = 0; layer < LAYERS; layer++) {
+        size_t n = 0;
+
+        bed_open(b, "rocks");
+        for (int i = layer; i < LAYER_ROWS; i += LAYERS)
+            edits[n++] = (struct edit){EDIT_PUT, layer_key(b, i), row_value(&b->c, i)};
+        assert_int_equal(bed_apply(b, &(struct write_batch){.edits = edits, .edit_count = n}),
+                         E_OK);
+        bed_close(b);
+    }
+}
+
+/* Writes until compaction has failed and storage is open again, without it. */
+static void wait_logged(struct bed *b, const char *text)
+{
+    for (int i = 0; i < 2000 && !strstr(b->logged, text); i++) {
+        bed_put(b, "more", "0");
+        usleep(10000);
+    }
+    assert_non_null(strstr(b->logged, text));
+}
+
+static int rows_damaged(struct bed *b, int from, int to)
+{
+    int damaged = 0;
+
+    for (int i = from; i < to; i++) {
+        struct get g = {.key = layer_key(b, i)};
+        int code = engine_get(&b->c, b->e, &g);
+
+        if (code == E_CORRUPT) {
+            damaged++;
+            continue;
+        }
+        assert_int_equal(code, E_OK);
+        assert_true(g.found);
+        assert_true(bytes_equal(g.value, row_value(&b->c, i)));
+    }
+    return damaged;
+}
+
+static void erase_gap(struct bed *b, const struct key_range *gap)
+{
+    struct partition_spec spec = {.id = 1, .ranges = gap, .range_count = 1};
+
+    assert_int_equal(engine_erase(&b->c, b->e, &spec), E_OK);
+}
+
+/* A damaged block that compaction meets: writes go on, and so does what else is stored; the keys
+ * are told; and when they are erased the file goes, and compaction goes on. */
+static void test_compaction_meets_damage(void **state)
+{
+    struct scrub told = {0};
+    char name[300];
+    struct bed b;
+    int damaged, left = 0;
+
+    (void)state;
+    layers_make(&b);
+    find_file(b.dir, "", ".sst", name, sizeof(name));
+    flip_bit(&b, name, file_size(&b, name) / 3, 2);
+    bed_open(&b, "rocks");
+    wait_logged(&b, "nothing is compacted until");
+    wait_logged(&b, "open again, writes go on");
+    assert_int_equal(bed_put(&b, "more", "1"), E_OK);
+    bed_expect(&b, "more", "1");
+    damaged = rows_damaged(&b, 0, LAYER_ROWS);
+    assert_in_range(damaged, 1, LAYER_ROWS / LAYERS);
+
+    bed_ctx_again(&b);
+    assert_int_equal(engine_scrub(&b.c, b.e, &told), E_OK);
+    assert_non_null(told.damage);
+    assert_non_null(strstr(told.damage, name + strlen("db/")));
+    assert_true(bytes_compare(told.range.start, told.range.end) < 0);
+    for (int i = 0; i < LAYER_ROWS; i++) {
+        bytes key = layer_key(&b, i);
+
+        if (bytes_compare(key, told.range.start) < 0 || bytes_compare(key, told.range.end) >= 0)
+            assert_int_equal(rows_damaged(&b, i, i + 1), 0);
+        else
+            left++;
+    }
+    assert_true(left >= damaged && left < LAYER_ROWS / 2);
+
+    pthread_mutex_lock(&b.lock);
+    b.logged[0] = 0;
+    pthread_mutex_unlock(&b.lock);
+    erase_gap(&b, &told.range);
+    wait_logged(&b, "another file is in its place");
+    wait_logged(&b, "open again, writes go on");
+    assert_int_equal(bed_put(&b, "more", "2"), E_OK);
+    for (int i = 0; i < LAYER_ROWS; i++) {
+        bytes key = layer_key(&b, i);
+
+        if (bytes_compare(key, told.range.start) < 0 || bytes_compare(key, told.range.end) >= 0)
+            assert_int_equal(rows_damaged(&b, i, i + 1), 0);
+        else
+            bed_expect(&b, key.ptr, "-");
+    }
+    assert_int_not_equal(access(path_of(&b, name), F_OK), 0);
+    bed_close(&b);
+    bed_open(&b, "rocks"); /* its list of files is whole */
+    bed_expect(&b, "more", "2");
+    bed_release(&b);
+}
+
+/* What a log says after an entry was appended, wherever in a block it lands. */
+static void test_log_append(void **state)
+{
+    static const char entry[] = "an entry of some length";
+    static const size_t left[] = {0, 6, 7, 8, 29, 30, 31};
+    static uint8_t zeros[LOG_BLOCK_BYTES];
+    struct log_file f;
+    uint8_t head[100];
+    struct bed b;
+    size_t have;
+
+    (void)state;
+    bed_init(&b);
+    for (size_t i = 0; i < PORT_COUNT(left); i++) {
+        const char *path = path_of(&b, "log");
+        size_t first = LOG_BLOCK_BYTES - 7 - left[i];
+
+        unlink(path);
+        close(open(path, O_WRONLY | O_CREAT, 0600));
+        assert_int_equal(log_file_append(path, bytes_of(zeros, first)), 0);
+        assert_int_equal(log_file_append(path, bytes_str(entry)), 0);
+        assert_true(log_file_open(&f, path));
+        assert_true(log_file_entry(&f, head, sizeof(head), &have));
+        assert_true(log_file_entry(&f, head, sizeof(head), &have));
+        assert_true(bytes_equal(bytes_of(head, have), bytes_str(entry)));
+        assert_int_equal(f.end, f.size);
+        log_file_close(&f);
+    }
+    bed_release(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -671,6 +824,8 @@ int main(void)
         cmocka_unit_test(test_watermark_damaged),
         cmocka_unit_test(test_version_other),
         cmocka_unit_test(test_accept_loss),
+        cmocka_unit_test(test_compaction_meets_damage),
+        cmocka_unit_test(test_log_append),
         cmocka_unit_test(test_folder_refused),
         cmocka_unit_test(test_folder_locked),
         cmocka_unit_test(test_folder_half_made),
