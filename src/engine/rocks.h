@@ -392,8 +392,8 @@ void rocks_damage_look(struct rocks *r, struct handle *h);
 bool rocks_table_find(struct ctx *c, rocksdb_t *db, const char *table, struct table_file *out);
 /* Reading fails from a key on: up to the first that can be read again, or to `end`, in the
  * arena. */
-void rocks_damage_gap(struct ctx *c, rocksdb_iterator_t *it, bytes from, bytes end,
-                      struct key_range *gap);
+void rocks_damage_gap(struct ctx *c, rocksdb_t *db, const rocksdb_readoptions_t *o, bytes from,
+                      bytes end, struct key_range *gap);
 /* It cannot be done without: what rocks_damage_tell() is to say, unless the gap is empty. */
 void rocks_damage_stays(struct rocks *r, const char *table, const struct key_range *gap);
 /* Tells of one damaged file that was not told of. False: there is none. */
@@ -465,7 +465,8 @@ bool rocks_look_open(const char *dir, bool cached, struct rocks_look *l, char **
 /* A look that was not opened, or only half, is fine. */
 void rocks_look_close(struct rocks_look *l);
 bytes rocks_look_key(const struct rocks_look *l);
-/* Goes to the first key that is not below `key`, or to the very first if `key` is empty. */
+/* Goes to the first key that is not below `key`, or to the very first if `key` is empty, with
+ * another iterator. */
 void rocks_look_seek(struct rocks_look *l, bytes key);
 /* Reads on until about bytes_max, the end, or an error in *err. */
 void rocks_look_read(struct rocks_look *l, uint64_t bytes_max, uint64_t *done, char **err);

@@ -171,33 +171,34 @@ static bytes key_between(struct arena *a, bytes low, bytes high)
     return bytes_of(p, same + SPLIT_BYTES);
 }
 
-/* The first key from there on is readable; *key is it, or empty if there is none. */
-static bool seek_reads(struct ctx *c, rocksdb_iterator_t *it, bytes from, bytes *key)
+/* The first key from there on is readable; *key is it, or empty if there is none. With an iterator
+ * of its own: one that has failed may fail again where it should not. */
+static bool seek_reads(struct ctx *c, rocksdb_t *db, const rocksdb_readoptions_t *o, bytes from,
+                       bytes *key)
 {
+    rocksdb_iterator_t *it = rocksdb_create_iterator(db, o);
     char *err = NULL;
 
     *key = BYTES_NONE;
     rocksdb_iter_seek(it, from.ptr, from.len);
     rocksdb_iter_get_error(it, &err);
-    if (err) {
-        rocksdb_free(err);
-        return false;
-    }
     if (rocksdb_iter_valid(it)) {
         key->ptr = rocksdb_iter_key(it, &key->len);
         *key = arena_copy(&c->arena, *key);
     }
-    return true;
+    rocksdb_iter_destroy(it);
+    rocksdb_free(err);
+    return !err;
 }
 
-void rocks_damage_gap(struct ctx *c, rocksdb_iterator_t *it, bytes from, bytes end,
-                      struct key_range *gap)
+void rocks_damage_gap(struct ctx *c, rocksdb_t *db, const rocksdb_readoptions_t *o, bytes from,
+                      bytes end, struct key_range *gap)
 {
     bytes low = from, high = end, key, between;
 
     *gap = (struct key_range){low, end};
     for (int i = 0; i < SPLITS_MAX && (between = key_between(&c->arena, low, high)).len; i++) {
-        if (!seek_reads(c, it, between, &key)) {
+        if (!seek_reads(c, db, o, between, &key)) {
             low = between;
             continue;
         }

@@ -66,8 +66,11 @@ bytes rocks_look_key(const struct rocks_look *l)
     return key;
 }
 
+/* One that has failed may fail again where it should not. */
 void rocks_look_seek(struct rocks_look *l, bytes key)
 {
+    rocksdb_iter_destroy(l->it);
+    l->it = rocksdb_create_iterator(l->db, l->read);
     if (key.len)
         rocksdb_iter_seek(l->it, key.ptr, key.len);
     else

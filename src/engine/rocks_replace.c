@@ -11,9 +11,11 @@
 
 /* What can be read of the range, above a tombstone of all of it. E_CORRUPT: not all of it can;
  * *gap is where. */
-static int copy_range(struct ctx *c, rocksdb_iterator_t *it, const struct key_range *range,
-                      rocksdb_sstfilewriter_t *w, struct key_range *gap)
+static int copy_range(struct ctx *c, rocksdb_t *db, const rocksdb_readoptions_t *o,
+                      const struct key_range *range, rocksdb_sstfilewriter_t *w,
+                      struct key_range *gap)
 {
+    rocksdb_iterator_t *it = rocksdb_create_iterator(db, o);
     struct buf last;
     char *err = NULL;
     int code;
@@ -34,11 +36,13 @@ static int copy_range(struct ctx *c, rocksdb_iterator_t *it, const struct key_ra
         rocksdb_iter_get_error(it, &err);
     if (!err)
         rocksdb_sstfilewriter_finish(w, &err);
+    rocksdb_iter_destroy(it);
     if (!err)
         return E_OK;
     code = fail(c, rocks_status_code(err), "%s", err);
     rocksdb_free(err);
-    rocks_damage_gap(c, it, last.len ? rocks_key_behind(&c->arena, buf_bytes(&last)) : range->start,
+    rocks_damage_gap(c, db, o,
+                     last.len ? rocks_key_behind(&c->arena, buf_bytes(&last)) : range->start,
                      range->end, gap);
     return code;
 }
@@ -50,15 +54,12 @@ static int copy_to(struct ctx *c, struct rocks *r, rocksdb_t *db, const struct k
     rocksdb_envoptions_t *env = rocksdb_envoptions_create();
     rocksdb_sstfilewriter_t *w = rocksdb_sstfilewriter_create(env, options);
     rocksdb_readoptions_t *o = rocks_range_options(range, NULL);
-    rocksdb_iterator_t *it;
     char *err = NULL;
     int code;
 
     rocksdb_readoptions_set_fill_cache(o, 0);
-    it = rocksdb_create_iterator(db, o);
     rocksdb_sstfilewriter_open(w, path, &err);
-    code = err ? rocks_status_fail(c, err) : copy_range(c, it, range, w, gap);
-    rocksdb_iter_destroy(it);
+    code = err ? rocks_status_fail(c, err) : copy_range(c, db, o, range, w, gap);
     rocksdb_readoptions_destroy(o);
     rocksdb_sstfilewriter_destroy(w);
     rocksdb_envoptions_destroy(env);

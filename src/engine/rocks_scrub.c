@@ -80,7 +80,7 @@ static void narrow(struct ctx *c, struct rocks_look *l, bytes from, struct key_r
         last.len = 0;
         buf_put_bytes(&last, rocks_look_key(l));
     }
-    rocks_damage_gap(c, l->it,
+    rocks_damage_gap(c, l->db, l->read,
                      last.len ? rocks_key_behind(&c->arena, buf_bytes(&last)) : range->start,
                      range->end, &gap);
     if (bytes_compare(gap.start, range->start) > 0)
