@@ -180,7 +180,7 @@ static bool arrive(struct loop *here, struct arrival *a)
     to->arrivals = copy;
     atomic_fetch_add(&to->arrival_count, 1);
     if (first && to != here)
-        loop_ring(to);
+        bell_ring(&to->bell);
     return true;
 }
 

@@ -538,7 +538,7 @@ static void put_ready(struct loop *l, struct exchange *x)
         x->next_ready = head;
     while (!atomic_compare_exchange_weak(&l->ready, &head, x));
     if (!head)
-        loop_ring(l);
+        bell_call(&l->bell);
 }
 
 /* ---- what handlers call ---- */

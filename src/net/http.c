@@ -156,7 +156,7 @@ void http_close(struct http *h, int grace_ms)
         return;
     atomic_store(&h->stopping, true);
     for (struct loop *l = h->loops; l; l = l->next)
-        loop_ring(l); /* each stops accepting */
+        bell_ring(&l->bell); /* each stops accepting */
     end = http_now_ms(h) + grace_ms;
     for (int quiet_ms = 0; quiet_ms < QUIET_MS && http_now_ms(h) < end; quiet_ms += 2) {
         http_pause_ms(2);

@@ -12,6 +12,7 @@
 #define NET_HTTP_OWN_H
 
 #include "base/arena_take.h"
+#include "base/bell.h"
 #include "net/head.h"
 #include "net/http.h"
 #include "net/tls.h"
@@ -326,8 +327,9 @@ void linger_free(struct loop *l);
 struct loop {
     struct loop *next;
     struct http *http;
-    int epoll_fd, bell_fd; /* the bell is readable: a list is not empty, or a flag was set */
-    bool listening;        /* the listening socket is in the epoll set */
+    int epoll_fd;
+    struct bell bell;                 /* a list is not empty, or a flag was set */
+    bool listening;                   /* the listening socket is in the epoll set */
     _Atomic(struct exchange *) ready; /* parked requests to go on with, newest first */
     atomic_int wakers; /* threads that put an exchange on the list, which use this struct */
     bool running;      /* the thread was started */
@@ -358,9 +360,6 @@ bool loops_start(struct http *h);
 void loops_stop(struct http *h);
 
 /* ---- wake.c ---- */
-
-/* Wakes the loop. From any thread. */
-void loop_ring(struct loop *l);
 
 /* Has the loop run the connection in its next turn. */
 void loop_again(struct loop *l, struct conn *c);

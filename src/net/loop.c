@@ -15,7 +15,6 @@
 #include <errno.h>
 #include <signal.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -133,14 +132,13 @@ static void loop_listen(struct loop *l)
 static void loop_event(struct loop *l, const struct epoll_event *event)
 {
     struct conn *c = event->data.ptr;
-    uint64_t rung;
 
     if (event->data.ptr == l->http) {
         loop_accept(l);
         return;
     }
     if (event->data.ptr == l) {
-        (void)!read(l->bell_fd, &rung, sizeof(rung));
+        bell_heard(&l->bell);
         return;
     }
     if (c->phase == CLOSED)
@@ -172,7 +170,10 @@ static void *loop_main(void *arg)
         int n;
 
         loop_listen(l);
-        n = epoll_wait(l->epoll_fd, events, EVENTS, loop_timeout_ms(l));
+        bell_sleep(&l->bell);
+        n = epoll_wait(l->epoll_fd, events, EVENTS,
+                       atomic_load(&l->ready) ? 0 : loop_timeout_ms(l));
+        bell_woke(&l->bell);
         l->now_ms = http_now_ms(l->http);
         for (int i = 0; i < n; i++)
             loop_event(l, &events[i]);
@@ -189,12 +190,8 @@ static void *loop_main(void *arg)
 
 static bool loop_start(struct loop *l)
 {
-    struct epoll_event event = {.events = EPOLLIN, .data.ptr = l};
-
-    l->bell_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     l->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    if (l->bell_fd < 0 || l->epoll_fd < 0 ||
-        epoll_ctl(l->epoll_fd, EPOLL_CTL_ADD, l->bell_fd, &event))
+    if (l->epoll_fd < 0 || !bell_open(&l->bell, l->epoll_fd, l))
         return false;
     l->running = thread_start(&l->thread, "wr-loop", loop_main, l);
     return l->running;
@@ -209,7 +206,7 @@ static void loop_pause_ms(int ms)
 static void loop_free(struct loop *l)
 {
     if (l->running) {
-        loop_ring(l);
+        bell_ring(&l->bell);
         pthread_join(l->thread, NULL);
     }
     while (atomic_load(&l->wakers))
@@ -223,8 +220,7 @@ static void loop_free(struct loop *l)
     loop_drop_arrivals(l);
     if (l->epoll_fd >= 0)
         close(l->epoll_fd);
-    if (l->bell_fd >= 0)
-        close(l->bell_fd);
+    bell_close(&l->bell);
     mem_free(l->in);
     mem_free(l->out);
     mem_free(l);
@@ -238,7 +234,8 @@ bool loops_start(struct http *h)
         l->http = h;
         l->in = mem_alloc(LOOP_BYTES);
         l->out = mem_alloc(LOOP_BYTES);
-        l->bell_fd = l->epoll_fd = -1;
+        l->epoll_fd = -1;
+        bell_init(&l->bell);
         ring_init(&l->conns);
         ring_init(&l->strangers);
         ring_init(&l->holders);
@@ -258,7 +255,7 @@ void loops_stop(struct http *h)
     atomic_store(&h->loops_quit, true);
     for (l = h->loops; l; l = l->next)
         if (l->running) {
-            loop_ring(l);
+            bell_ring(&l->bell);
             pthread_join(l->thread, NULL);
             l->running = false;
         }

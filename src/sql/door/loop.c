@@ -1,14 +1,13 @@
 /* Sockets are in the epoll set edge by edge while the loop has their connections. Whoever has a
- * reply puts its connection on the loop's list, and rings only if the list was empty: a committer's
- * thread makes one system call for many replies. */
+ * reply puts its connection on the loop's list, and rings only if the list was empty and the loop
+ * sleeps: a committer's thread makes one system call for many replies. */
 #include "sql/door/loop.h"
 
+#include "base/bell.h"
 #include "base/thread.h"
 #include "sql/door/single.h"
 
-#include <errno.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -19,19 +18,14 @@ struct loop {
     struct door *door;
     pthread_t thread;
     bool running;
-    int epoll_fd, bell_fd;
+    int epoll_fd;
+    struct bell bell;
     _Atomic(struct connection *) ready; /* their replies have come, the last one first */
     struct connection *again;           /* have their turn soon; the loop's own, as the next */
     const struct connection *begins;    /* its request is being submitted */
     atomic_int wakers;                  /* threads that are about to ring */
     atomic_bool quit;
 };
-
-static void loop_ring(struct loop *l)
-{
-    while (write(l->bell_fd, &(uint64_t){1}, sizeof(uint64_t)) < 0 && errno == EINTR)
-        ;
-}
 
 /* ---- replies ---- */
 
@@ -52,7 +46,7 @@ static void on_reply(void *arg, struct wr_reply *reply)
         c->next_ready = first;
     while (!atomic_compare_exchange_weak(&l->ready, &first, c));
     if (!first)
-        loop_ring(l);
+        bell_call(&l->bell);
     atomic_fetch_sub(&l->wakers, 1);
 }
 
@@ -137,10 +131,9 @@ static void loop_run_again(struct loop *l)
 static void loop_event(struct loop *l, const struct epoll_event *event)
 {
     struct connection *c = event->data.ptr;
-    uint64_t rung;
 
     if (event->data.ptr == l) {
-        (void)!read(l->bell_fd, &rung, sizeof(rung));
+        bell_heard(&l->bell);
         return;
     }
     c->readable = true;
@@ -155,8 +148,11 @@ static void *loop_main(void *arg)
 
     thread_prompt();
     while (!atomic_load(&l->quit)) {
-        int n = epoll_wait(l->epoll_fd, events, EVENTS, l->again ? 0 : -1);
+        int n;
 
+        bell_sleep(&l->bell);
+        n = epoll_wait(l->epoll_fd, events, EVENTS, l->again || atomic_load(&l->ready) ? 0 : -1);
+        bell_woke(&l->bell);
         for (int i = 0; i < n; i++)
             loop_event(l, &events[i]);
         loop_take_ready(l);
@@ -201,12 +197,8 @@ void loop_serve(struct connection *c)
 
 static bool loop_open(struct loop *l)
 {
-    struct epoll_event event = {.events = EPOLLIN, .data.ptr = l};
-
-    l->bell_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     l->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    if (l->bell_fd < 0 || l->epoll_fd < 0 ||
-        epoll_ctl(l->epoll_fd, EPOLL_CTL_ADD, l->bell_fd, &event))
+    if (l->epoll_fd < 0 || !bell_open(&l->bell, l->epoll_fd, l))
         return false;
     l->running = thread_start(&l->thread, "wr-sql-loop", loop_main, l);
     return l->running;
@@ -222,7 +214,8 @@ bool loops_open(struct door *d)
         struct loop *l = d->loops[d->loop_count++] = mem_zalloc(sizeof(*l));
 
         l->door = d;
-        l->bell_fd = l->epoll_fd = -1;
+        l->epoll_fd = -1;
+        bell_init(&l->bell);
         if (!loop_open(l))
             return false;
     }
@@ -233,15 +226,14 @@ static void loop_close(struct loop *l)
 {
     atomic_store(&l->quit, true);
     if (l->running) {
-        loop_ring(l);
+        bell_ring(&l->bell);
         pthread_join(l->thread, NULL);
     }
     while (atomic_load(&l->wakers)) /* the last reply's thread may still ring */
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     if (l->epoll_fd >= 0)
         close(l->epoll_fd);
-    if (l->bell_fd >= 0)
-        close(l->bell_fd);
+    bell_close(&l->bell);
     mem_free(l);
 }
 
