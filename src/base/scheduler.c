@@ -121,14 +121,15 @@ static void step_passed(struct task *t, const struct task_step *step, int64_t no
     t->due_us = t->woken ? now : step->next_us < 0 ? INT64_MAX : now + step->next_us;
 }
 
-/* What the step moved is paid for with time that no such step begins in. */
-static void pay(struct scheduler *s, uint64_t size, int64_t now)
+/* What the step moved is paid for with time that no such step begins in, from its own beginning on:
+ * one that is slower than the rate has paid when it ends. */
+static void pay(struct scheduler *s, uint64_t size, int64_t start)
 {
     int64_t rate = size ? s->conf.bytes_per_s(s->conf.arg) : 0;
 
     if (rate > 0)
         s->paid_us =
-            later(s->paid_us, now - RATE_BURST_US) + (int64_t)((double)size * 1e6 / (double)rate);
+            later(s->paid_us, start - RATE_BURST_US) + (int64_t)((double)size * 1e6 / (double)rate);
 }
 
 static int64_t rest_us(const struct scheduler *s, int64_t took_us)
@@ -167,7 +168,7 @@ static void run(struct task_runner *l, struct task *t, int64_t start)
         step_failed(t, &step, end);
     else
         step_passed(t, &step, end);
-    pay(s, step.bytes, end);
+    pay(s, step.bytes, start);
     l->rested_us = end + rest;
 }
 

@@ -7,8 +7,9 @@
  * due for SCHEDULER_LATE_US: then the one that has waited the longest.
  *
  * All tasks share one rate of bytes, which is asked for before each turn of a task that reads or
- * writes; and a thread rests after each step as long as the step took, REST_BUSY times as long
- * while requests wait, and only a part of that (REST_QUIET) when there are none at all.
+ * writes, and counts the time that its step before took; and a thread rests after each step as long
+ * as the step took, REST_BUSY times as long while requests wait, and only a part of that
+ * (REST_QUIET) when there are none at all.
  *
  * A step that fails is tried again, after a pause that doubles from SCHEDULER_RETRY_US_MIN up to
  * the task's own maximum; until a step succeeds its text stands in the task's state. Times are

@@ -212,6 +212,21 @@ static void the_rate_is_shared(void **state)
     scheduler_free(s);
 }
 
+/* Its next step is due when it ends, and waits from then on for the thread's rest alone, which is
+ * the longest there is: so long it was due. */
+static void a_step_slower_than_the_rate_has_paid(void **state)
+{
+    struct scheduler *s = scheduler_new(&(struct scheduler_conf){.bytes_per_s = rate});
+    struct worker w = {.more = true, .lasts_us = 400000, .bytes = 350000};
+
+    (void)state;
+    add(s, &w, "w", TASK_SHORT, 0);
+    wait_steps(&w, 2);
+    scheduler_stop(s);
+    assert_true(stat_of(s, 0).late_us_max >= 200000);
+    scheduler_free(s);
+}
+
 static void what_moves_nothing_does_not_wait_for_the_rate(void **state)
 {
     struct scheduler *s = scheduler_new(&(struct scheduler_conf){.bytes_per_s = rate});
@@ -302,6 +317,7 @@ int main(void)
         cmocka_unit_test(stop_ends_steps_under_way),
         cmocka_unit_test(what_fails_is_tried_again_later_and_later),
         cmocka_unit_test(the_rate_is_shared),
+        cmocka_unit_test(a_step_slower_than_the_rate_has_paid),
         cmocka_unit_test(what_moves_nothing_does_not_wait_for_the_rate),
         cmocka_unit_test(rests_are_longer_while_requests_wait),
         cmocka_unit_test(rests_are_shorter_without_requests),
