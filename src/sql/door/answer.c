@@ -46,12 +46,14 @@ void answer_end(struct visit *v)
     const struct outcome *out = &v->answer.outcome;
 
     process_show(v->connection, BYTES_NONE, BYTES_NONE);
+    v->warnings = out->warnings;
     if (out->fault.number)
         send_error(v, out->fault.number, out->fault.state, out->fault.text);
     else if (v->answer.columns)
         send_end(v);
     else
         send_done(v, out->affected);
+    v->warnings = 0;
 }
 
 void serve_statement(struct visit *v, bytes sql, const struct statement *tree,

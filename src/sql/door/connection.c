@@ -337,7 +337,10 @@ void connection_serve(struct connection *c)
     channel_patience(&c->channel, IDLE_S, WRITE_S);
     while (more && !atomic_load(&c->door->quit)) {
         arena_restart(&v.arena, NULL, 0);
-        more = serve_next(&v) && visit_loop(&v);
+        more = serve_next(&v);
+        if (c->continued) /* there was no room to begin it anew */
+            process_show(c, BYTES_NONE, BYTES_NONE);
+        more = more && visit_loop(&v);
     }
     arena_release(&v.room);
     arena_release(&v.arena);

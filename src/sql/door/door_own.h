@@ -30,6 +30,7 @@ struct connection {
     bytes user;           /* ptr NULL: nobody yet */
     char database[64], sql[SHOWN_SQL_BYTES + 1];
     size_t sql_size; /* 0: no statement runs */
+    bool continued;  /* the statement goes on elsewhere, and may have been killed already */
     int64_t since_ms;
     bool on_loop;        /* a loop serves it */
     pthread_cond_t back; /* it is its thread's again */
@@ -68,6 +69,9 @@ struct door {
 
 /* A statement begins, or has ended (no bytes); nobody kills one that has not begun. */
 void process_show(struct connection *c, bytes database, bytes sql);
+/* The statement that is shown is begun anew by the connection's thread, which shows it again: one
+ * that is killed between stays so. */
+void process_continue(struct connection *c);
 /* Who is there. A view, until process_leave(). False: the user has as many as he may have. */
 bool process_enter(struct connection *c, bytes user);
 void process_leave(struct connection *c);

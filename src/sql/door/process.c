@@ -12,9 +12,18 @@ void process_show(struct connection *c, bytes database, bytes sql)
     if (sql.len) {
         memcpy(c->sql, sql.ptr, c->sql_size);
         snprintf(c->database, sizeof(c->database), "%.*s", BYTES_FMT(database));
-        __atomic_store_n(&c->gone, 0, __ATOMIC_RELAXED);
+        if (!c->continued)
+            __atomic_store_n(&c->gone, 0, __ATOMIC_RELAXED);
     }
+    c->continued = false;
     c->since_ms = clock_mono_ms(c->door->conf.clock);
+    pthread_mutex_unlock(&c->lock);
+}
+
+void process_continue(struct connection *c)
+{
+    pthread_mutex_lock(&c->lock);
+    c->continued = c->sql_size > 0;
     pthread_mutex_unlock(&c->lock);
 }
 

@@ -42,7 +42,7 @@ static enum single left(struct connection *c)
 {
     struct visit *v = c->visit;
 
-    process_show(c, BYTES_NONE, BYTES_NONE);
+    process_continue(c);
     v->deferred = NULL;
     send_begin(v, 0);
     v->sent = 0;

@@ -66,14 +66,16 @@ static uint16_t status_of(const struct visit *v)
 void send_done(struct visit *v, uint64_t affected)
 {
     packet_begin(&v->out);
-    reply_done_put(&v->buf, &(struct reply_done){.affected = affected, .status = status_of(v)});
+    reply_done_put(&v->buf, &(struct reply_done){.affected = affected,
+                                                 .status = status_of(v),
+                                                 .warnings = v->warnings});
     packet_end(&v->out);
 }
 
 void send_end(struct visit *v)
 {
     packet_begin(&v->out);
-    reply_end_put(&v->buf, v->capabilities, status_of(v));
+    reply_end_put(&v->buf, v->capabilities, status_of(v), v->warnings);
     packet_end(&v->out);
 }
 

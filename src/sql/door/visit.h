@@ -67,6 +67,7 @@ struct visit {
     struct buf buf;
     bool lost; /* the client takes no more */
     struct answer answer;
+    uint16_t warnings; /* that the end of an answer tells of */
     /* Statements of one request, one behind the other: their client goes on so, mostly. */
     int singles;
     /* Of a loop: */

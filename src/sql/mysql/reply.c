@@ -65,18 +65,18 @@ void reply_error_put(struct buf *b, uint16_t number, const char *state, bytes te
     buf_put_bytes(b, text);
 }
 
-void reply_end_put(struct buf *b, uint32_t capabilities, uint16_t status)
+void reply_end_put(struct buf *b, uint32_t capabilities, uint16_t status, uint16_t warnings)
 {
     buf_put_u8(b, 0xfe);
     if (capabilities & CAN_DEPRECATE_EOF) {
         packet_put_length(b, 0);
         packet_put_length(b, 0);
     } else {
-        packet_put_u16(b, 0); /* warnings */
+        packet_put_u16(b, warnings);
     }
     packet_put_u16(b, status);
     if (capabilities & CAN_DEPRECATE_EOF)
-        packet_put_u16(b, 0);
+        packet_put_u16(b, warnings);
 }
 
 /* In bytes. */

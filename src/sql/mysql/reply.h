@@ -26,7 +26,7 @@ void reply_error_put(struct buf *b, uint16_t number, const char *state, bytes te
 
 /* The end of columns or rows, in the form that the client knows: `capabilities` are the
  * connection's. With CAN_DEPRECATE_EOF columns have no end: nothing is to be sent behind them. */
-void reply_end_put(struct buf *b, uint32_t capabilities, uint16_t status);
+void reply_end_put(struct buf *b, uint32_t capabilities, uint16_t status, uint16_t warnings);
 
 void column_put(struct buf *b, const struct column *c);
 

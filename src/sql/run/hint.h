@@ -1,4 +1,4 @@
-/* hint.h: what the hints of a statement ask for. Unknown ones are passed over, as Lindorm does. */
+/* hint.h: what the hints of a statement ask for. Unknown ones are passed over, with a warning. */
 #ifndef SQL_RUN_HINT_H
 #define SQL_RUN_HINT_H
 

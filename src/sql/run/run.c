@@ -41,7 +41,7 @@ int run_fail(struct run *r, enum fault_name name, ...)
     return -1;
 }
 
-static bool run_is_killed(const struct run *r)
+bool run_is_killed(const struct run *r)
 {
     const int32_t *gone = r->session->conf.gone;
 
@@ -220,7 +220,8 @@ bool deferred_end(struct deferred *d, struct wr_reply *reply)
 {
     const struct wr_reply *held = reply_take(&d->run, reply);
 
-    if (held->code == WR_E_CONFLICT) /* waited for where one may wait */
+    /* Waited for where one may wait, unless nobody wants it any more. */
+    if (held->code == WR_E_CONFLICT && !run_is_killed(&d->run))
         return false;
     d->end(&d->run, d->of, held);
     return true;

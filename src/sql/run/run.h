@@ -39,6 +39,7 @@ struct session {
     char *database_text;
     struct select_engine *select; /* NULL: not needed yet */
     struct described *described;  /* tables that it remembers, the last used first */
+    struct warnings *warnings;    /* warning.h; NULL: there are none */
     bool permitted;               /* it holds a permit */
     bool waits;                   /* it has given it up for a while */
 };
@@ -66,6 +67,9 @@ static inline bool run_is_tablestore(const struct run *r)
 
 /* Not 0, always; the first fault of a statement stays. */
 int run_fail(struct run *r, enum fault_name name, ...);
+
+/* KILL QUERY was said of the statement. */
+bool run_is_killed(const struct run *r);
 
 /* Not 0: the statement is to end now, and the fault is said: it was killed, its time is over, or
  * the server stops. */

@@ -189,6 +189,7 @@ struct outcome {
     enum outcome_kind kind;
     struct consumed *consumed; /* of each table, in the order of their first reads */
     int64_t written, checked;  /* capacity units of writes: written, and read on their way */
+    uint16_t warnings;         /* that SHOW WARNINGS has, without the fault */
     bool single;               /* it was one request: session_begin() would have begun it */
 };
 

@@ -7,6 +7,7 @@
 #include "sql/run/texts.h"
 #include "sql/run/type.h"
 #include "sql/run/variable.h"
+#include "sql/run/warning.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -98,12 +99,6 @@ static int show_table_variables(struct run *r, const struct statement *s)
                               s->pattern));
     return 0;
 }
-/* Nothing of that kind. */
-static int show_empty(struct run *r, const struct statement *s)
-{
-    (void)s;
-    return texts_columns(r, (const char *[]){"Level", "Code", "Message", NULL});
-}
 
 int run_describe(struct run *r, const struct statement *s)
 {
@@ -132,7 +127,11 @@ int run_describe(struct run *r, const struct statement *s)
 static void put_quoted(struct buf *b, bytes name)
 {
     buf_put_u8(b, '`');
-    buf_put_bytes(b, name);
+    for (size_t i = 0; i < name.len; i++) {
+        if (bytes_u8(name)[i] == '`')
+            buf_put_u8(b, '`');
+        buf_put_u8(b, bytes_u8(name)[i]);
+    }
     buf_put_u8(b, '`');
 }
 
@@ -258,8 +257,10 @@ int run_show(struct run *r, const struct statement *s)
     case SHOW_TABLE_VARIABLES:
         return show_table_variables(r, s);
     case SHOW_WARNINGS:
-        return show_empty(r, s);
+        return warnings_show(r, false);
     case SHOW_OTHER:
+        if (run_is_word(s->name, "ERRORS"))
+            return warnings_show(r, true);
         if (run_is_word(s->name, "USERS") || run_is_word(s->name, "PRIVILEGES") ||
             run_is_word(s->name, "GRANTS"))
             return run_show_users(r, s);

@@ -5,6 +5,7 @@
 #include "sql/run/table.h"
 #include "sql/run/select.h"
 #include "sql/run/transaction.h"
+#include "sql/run/warning.h"
 
 struct session *session_new(const struct session_conf *conf)
 {
@@ -23,6 +24,7 @@ void session_free(struct session *s)
     transaction_drop(s);
     select_engine_free(s->select);
     described_forget(s);
+    warnings_forget(s);
     mem_free(s->database_text);
     mem_free(s);
 }
@@ -180,6 +182,21 @@ static void units_add(struct session *s, const struct outcome *out)
     s->all.written += u.written;
 }
 
+/* What looks at the warnings leaves them as they are. */
+static bool is_diagnosis(const struct statement *s)
+{
+    return s->type == STATEMENT_SHOW &&
+           (s->show == SHOW_WARNINGS || (s->show == SHOW_OTHER && run_is_word(s->name, "ERRORS")));
+}
+
+/* The statement has ended. */
+static void outcome_note(struct session *s, struct outcome *out)
+{
+    if (out->fault.number)
+        warning_add_fault(s, &out->fault);
+    out->warnings = warnings_count(s);
+}
+
 static int64_t deadline_of(const struct session *s)
 {
     return s->conf.deadline_ms ? s->conf.deadline_ms
@@ -279,8 +296,16 @@ void session_run(struct session *s, struct arena *a, bytes sql, const struct sta
 
     *out = (struct outcome){.affected = 0};
     r.deadline_ms = deadline_of(s);
-    if (!tree && tree_read(&r, &tree))
+    if (!tree && tree_read(&r, &tree)) {
+        warnings_forget(s);
+        outcome_note(s, out);
         return;
+    }
+    if (is_diagnosis(tree)) {
+        statements[tree->type](&r, tree);
+        return;
+    }
+    warnings_forget(s);
     if (tree->parameter_count != value_count)
         run_fail(&r, FAULT_UNSUPPORTED,
                  "The statement has another number of question marks than values were given");
@@ -290,6 +315,7 @@ void session_run(struct session *s, struct arena *a, bytes sql, const struct sta
         statements[tree->type](&r, tree);
     if (!out->fault.number && tree->type != STATEMENT_SHOW)
         units_add(s, out);
+    outcome_note(s, out);
 }
 
 /* ---- without waiting ---- */
@@ -321,10 +347,14 @@ enum session_begun session_begin(struct session *s, struct arena *a, bytes sql,
     r->deadline_ms = deadline_of(s);
     if (is_in_transaction(s) || run_is_tablestore(r))
         return SESSION_WHOLE;
-    if (!tree && tree_read(r, &tree))
+    if (!tree && tree_read(r, &tree)) {
+        warnings_forget(s);
+        outcome_note(s, out);
         return SESSION_ENDED;
+    }
     if (tree->parameter_count != value_count || !may_be_single(tree->type))
         return SESSION_WHOLE;
+    warnings_forget(s);
     statements[tree->type](r, tree);
     if (d->whole)
         return SESSION_WHOLE;
@@ -332,6 +362,7 @@ enum session_begun session_begin(struct session *s, struct arena *a, bytes sql,
         return SESSION_REQUEST;
     if (!out->fault.number)
         units_add(s, out);
+    outcome_note(s, out);
     return SESSION_ENDED;
 }
 
@@ -341,5 +372,6 @@ bool session_end(struct deferred *d, struct wr_reply *reply)
         return false;
     if (!d->run.out->fault.number)
         units_add(d->run.session, d->run.out);
+    outcome_note(d->run.session, d->run.out);
     return true;
 }

@@ -235,11 +235,11 @@ static void test_replies(void **state)
     reply_done_put(&out, &(struct reply_done){.affected = 300, .status = REPLY_AUTOCOMMIT});
     assert_memory_equal(out.data, "\0\xfc\x2c\x01\0\x02\0\0\0", out.len);
     buf_init(&out, &arena, 0);
-    reply_end_put(&out, 0, REPLY_AUTOCOMMIT);
+    reply_end_put(&out, 0, REPLY_AUTOCOMMIT, 0);
     assert_int_equal(out.len, 5);
     buf_init(&out, &arena, 0);
-    reply_end_put(&out, CAN_DEPRECATE_EOF, REPLY_AUTOCOMMIT);
-    assert_memory_equal(out.data, "\xfe\0\0\x02\0\0\0", out.len);
+    reply_end_put(&out, CAN_DEPRECATE_EOF, REPLY_AUTOCOMMIT, 3);
+    assert_memory_equal(out.data, "\xfe\0\0\x02\0\x03\0", out.len);
 }
 
 int main(void)

@@ -16,6 +16,7 @@ struct bed {
     struct wr_db *db;
     struct clock clock;
     struct session *session;
+    int32_t gone; /* not 0: KILL QUERY was said */
 };
 
 /* ---- answers as texts: "a,b|1,x|2,y"; faults as "!1064 text" ---- */
@@ -166,7 +167,8 @@ static struct session *bed_session_with(struct bed *b, struct pool *walkers)
                                 .walkers = walkers,
                                 .access = {may, may_enter, all_visible, NULL},
                                 .user = BYTES_LIT("id1"),
-                                .number = 7};
+                                .number = 7,
+                                .gone = &b->gone};
     struct session *s = session_new(&conf);
 
     assert_true(session_use(s, BYTES_LIT("inst")));

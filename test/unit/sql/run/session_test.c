@@ -398,6 +398,68 @@ static void test_aggregates(void **state)
            "count(*),sum(v),min(n),max(n)|8989,8989,11,8999");
 }
 
+/* What SHOW CREATE TABLE tells makes the same table again. */
+static void test_shown_tables(void **state)
+{
+    static const char *const tables[] = {
+        "create table t (k varchar(9), n bigint, v double, primary key (hash32(k), k, n desc))",
+        "create table t (k varchar, n bigint, v double, primary key (hash8(k, n), k, n))",
+        "create table t (k varchar, n bigint, v bigint, w varchar, x double, primary key (k, n), "
+        "index by_v (hash32(v), v, w desc) include (x), key by_w (w))",
+        "create table t (k varchar, v varchar(20) not null default 'it''s \\\\ `x`', d timestamp "
+        "default now(), p decimal(10,2), primary key (k)) with (ttl = '86400', versions = '3', "
+        "compression = 'ZSTD', dynamic_columns = 'true')",
+        "create table t (k bigint, `a ``b` bigint, v char(3), primary key (k, `a ``b`)) with "
+        "(layout = 'time:k/5:2')",
+        "create table t (k varchar, v bigint, primary key (k)) with (transactions = 'true')",
+    };
+    static const char head[] = "Table,Create Table|t,";
+    struct bed *b = *state;
+    struct arena a;
+
+    for (size_t i = 0; i < PORT_COUNT(tables); i++) {
+        const char *shown;
+
+        arena_init(&a, NULL, 0);
+        expect(b, tables[i], "0");
+        shown = answer(b, &a, "show create table t", NULL, 0);
+        assert_memory_equal(shown, head, strlen(head));
+        expect(b, "drop table t", "0");
+        expect(b, shown + strlen(head), "0");
+        expect(b, "show create table t", shown);
+        expect(b, "drop table t", "0");
+        arena_release(&a);
+    }
+}
+
+/* Of the last statement but SHOW WARNINGS itself. */
+static void test_warnings(void **state)
+{
+    static const char none[] = "Level,Code,Message";
+    static const char hint[] =
+        "Level,Code,Message|Warning,1064,Optimizer hint syntax error near '_l_alow_filtering_': "
+        "there is no such hint here, and it was passed over";
+    struct bed *b = *state;
+
+    expect(b, "create table t (k varchar, v bigint, primary key (k))", "0");
+    expect(b, "show warnings", none);
+    expect(b, "select /*+ _l_alow_filtering_ */ v from t where k = 'a'", "v");
+    expect(b, "show warnings", hint);
+    expect(b, "show warnings", hint);
+    expect(b, "show errors", none);
+    expect(b, "upsert /*+ _l_alow_filtering_ */ into t (k, v) values ('a', 1)", "1");
+    expect(b, "show warnings", hint);
+    expect(b, "select v from t where k = 'a'", "v|1");
+    expect(b, "show warnings", none);
+    expect(b, "select /*+ _L_Allow_Filtering_, _l_hot_only_(true) */ k from t where v = 1", "k|a");
+    expect(b, "show warnings", none);
+    expect(b, "select w from t where k = 'a'", "!1054 Unknown column 'w' in 'field list'");
+    expect(b, "show errors", "Level,Code,Message|Error,1054,Unknown column 'w' in 'field list'");
+    expect(b, "show warnings", "Level,Code,Message|Error,1054,Unknown column 'w' in 'field list'");
+    expect(b, "show tables", "Tables_in_inst|t");
+    expect(b, "show warnings", none);
+}
+
 static void test_refusals(void **state)
 {
     static const char *const refused[][2] = {
@@ -877,6 +939,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_truncate, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_ranges, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_aggregates, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_shown_tables, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_warnings, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_refusals, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_indexes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_ordered_indexes, set_up, tear_down),

@@ -105,6 +105,7 @@ static void test_transactions(void **state)
     struct bed *b = *state;
     struct session *other;
     struct deferred *d;
+    struct wr_reply *locked;
     struct outcome out;
     struct shown w = {.sink = {on_columns, on_row}};
     struct arena a;
@@ -123,6 +124,15 @@ static void test_transactions(void **state)
         session_begin(b->session, &a, bytes_str(sql), NULL, NULL, 0, &w.sink, &out, &d),
         SESSION_REQUEST);
     assert_false(session_end(d, wr_exec(b->db, deferred_request(d))));
+    /* One that was killed meanwhile is not begun anew. */
+    assert_int_equal(
+        session_begin(b->session, &a, bytes_str(sql), NULL, NULL, 0, &w.sink, &out, &d),
+        SESSION_REQUEST);
+    locked = wr_exec(b->db, deferred_request(d));
+    b->gone = 1;
+    assert_true(session_end(d, locked));
+    assert_int_equal(out.fault.number, 1317);
+    b->gone = 0;
     arena_release(&a);
     session_free(b->session);
     b->session = other;
