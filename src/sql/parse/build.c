@@ -149,8 +149,8 @@ static size_t leftmost(const struct expr *e)
 {
     size_t at = e->at;
 
-    if (e->left && leftmost(e->left) < at)
-        at = leftmost(e->left);
+    while ((e = e->left))
+        at = e->at < at ? e->at : at;
     return at;
 }
 

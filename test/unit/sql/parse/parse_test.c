@@ -321,6 +321,10 @@ static void test_depth(void **state)
         memcpy(sql + 8 + 2 * i, "+1", 3);
     assert_int_equal(parse_statement(&arena, bytes_str(sql), &s, &fault), E_PARAMETER);
     assert_string_equal(fault.text.ptr, "the expression is nested too deep");
+    /* What is deep, but not too deep, takes no longer for it. */
+    sql[8 + 2 * (EXPR_DEPTH_MAX - 2)] = 0;
+    assert_int_equal(parse_statement(&arena, bytes_str(sql), &s, &fault), E_OK);
+    assert_int_equal(s->select->items->first->at, 7);
     strcpy(sql, "select ");
     memset(sql + 7, '(', n);
     sql[7 + n] = 0;
