@@ -8,8 +8,10 @@ set -u
 cd "$(dirname "$0")/../.."
 source test/check.sh
 source test/s3/stores.sh
+source test/python.sh
 export LC_ALL=C.UTF-8
 unset WIDEROW_ENDPOINT WIDEROW_INSTANCE WIDEROW_TABLE "${!AWS_@}"
+check "pyarrow and DuckDB" python_packages archive test/archive/requirements.txt
 export HOME=$work AWS_REGION=us-east-1
 export WIDEROW_ACCESS_KEY_ID=test-id WIDEROW_ACCESS_KEY_SECRET=test-secret WIDEROW_INSTANCE=test
 widerow=$BUILD/widerow
@@ -65,6 +67,8 @@ life() { # STORE
     check "$1: what is dropped is in the archive, what is not in the series" sh -c "($widerow scan back --limit 0 --format jsonl && $widerow scan cards --limit 0 --format jsonl) | sort >$work/both; sort $work/all.rows | cmp - $work/both"
     check "$1: the file is one for import, too" run import "$(at cards/2025-02)/rows.parquet" --table plain --create --key card:integer,time:string --quiet
     check "$1: import reads it" same cards@2025-02 plain
+    run scan cards@2025-02 --limit 0 --format jsonl >"$work/month.rows"
+    check "$1: pyarrow and DuckDB read it from the store" "$python" test/archive/read.py test/archives/test/cards/2025-02/rows.parquet "$work/month.rows"
     # What cannot be.
     check "$1: below the server's archive" run series create lost --key card:integer,time:string --by month --column time --archive s3://test/archives/deep
     check "$1: outside of the server's archive" run series create out --key card:integer,time:string --by month --column time --archive s3://other/archives

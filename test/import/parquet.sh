@@ -4,24 +4,8 @@
 set -u
 cd "$(dirname "$0")/../.."
 source test/check.sh
+source test/python.sh
 widerow=$BUILD/widerow
-cache=${WIDEROW_CACHE:-$HOME/.cache/widerow}/parquet
-python=$cache/bin/python
-
-# Once, and anew where the list or the interpreter is another one.
-packages() {
-    local stamp
-    stamp=$(python3 --version; cat test/import/requirements.txt)
-    mkdir -p "$(dirname "$cache")"
-    exec 8>"$cache.lock"
-    flock 8
-    if [ "$stamp" != "$(cat "$cache/installed" 2>/dev/null)" ]; then
-        python3 -m venv --clear "$cache" && "$python" -m pip install --disable-pip-version-check -q -r test/import/requirements.txt &&
-            echo "$stamp" >"$cache/installed"
-    fi
-    exec 8>&-
-    "$python" -c 'import pyarrow, duckdb, datafusion'
-}
 run() { "$widerow" "$@" --dir "$work/data"; }
 refuses() { fails "$1" run "${@:2}"; }
 prints() { [ "$(run "${@:2}" | tee "$work/printed")" = "$1" ] || { cat "$work/printed"; false; }; }
@@ -34,7 +18,7 @@ loads() {
 }
 files=$work/files
 mkdir "$files"
-check "pyarrow, DuckDB and DataFusion" packages
+check "pyarrow, DuckDB and DataFusion" python_packages parquet test/import/requirements.txt
 check "their files" "$python" test/import/parquet_files.py "$files"
 for file in "$files"/arrow-* "$files"/duck-*; do
     check "$(basename "$file")" loads "$file" "$files/want.jsonl"
