@@ -361,6 +361,7 @@ static int put_select(struct render *w, const struct scope *outer, const struct 
     struct scope s = {.outer = outer, .any_case = run_is_tablestore(w->r)};
     struct columns made = {0};
 
+    RUN_TRY(run_interrupted(w->r)); /* there may be thousands of them */
     if (q->all_of)
         return run_fail(w->r, FAULT_UNSUPPORTED, "UNION is not allowed");
     if (having_is_where(q))

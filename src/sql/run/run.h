@@ -54,6 +54,7 @@ struct run {
     int64_t deadline_ms;            /* monotonic */
     bool versions;                  /* rows come once for each of them */
     size_t explained;               /* where in `sql` begins what EXPLAIN is about; 0: it is none */
+    bool stamps, stamps_sought;     /* its text has timestamps of columns in it; that is known */
     bool only_columns;              /* the sink wants these, and no row is read for them */
     bytes about;                    /* information_schema has this table alone; ptr NULL: all */
     uint64_t rows_read, bytes_read; /* by walks; bytes as capacity units count them */

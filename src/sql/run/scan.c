@@ -175,7 +175,8 @@ static int on_best_index(sqlite3_vtab *v, sqlite3_index_info *info)
     const struct rendered_table *of = described(t);
     struct plan p;
 
-    if (!of)
+    /* SQLite asks its progress handler when the statement runs alone, and here for each path. */
+    if (!of || run_interrupted(m->run))
         return SQLITE_ERROR;
     if (!plan_choose(of->table, of->paths, of->path_count, &m->wishes, info, &p)) {
         m->refused = of->table;

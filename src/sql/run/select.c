@@ -5,6 +5,7 @@
 #include "sql/run/compute.h"
 #include "sql/run/convert.h"
 #include "sql/run/function.h"
+#include "sql/run/heap.h"
 #include "sql/run/hint.h"
 #include "sql/run/information.h"
 #include "sql/run/scan.h"
@@ -28,14 +29,12 @@ struct select_engine {
 
 void session_memory_bound(struct wr_db *db)
 {
-    sqlite3_hard_heap_limit64((sqlite3_int64)(wr_memory_max(db) / STATEMENT_MEMORY_SHARE));
+    heap_bound((int64_t)(wr_memory_max(db) / STATEMENT_MEMORY_SHARE));
 }
 
 bool session_memory_short(void)
 {
-    sqlite3_int64 most = sqlite3_hard_heap_limit64(-1);
-
-    return most > 0 && sqlite3_memory_used() > most / 2;
+    return heap_is_short();
 }
 
 static int sqlite_fail(struct run *r, sqlite3 *sqlite)
@@ -212,9 +211,11 @@ static int run_prepared(struct run *r, struct select_engine *e, struct rendered 
 
     RUN_TRY(tables_make(r, e, made->tables));
     e->module.refused = NULL;
-    if (sqlite3_prepare_v2(e->sqlite, made->sql.ptr, (int)made->sql.len + 1, &statement, NULL))
+    run_permit_take(r->session); /* planning computes, too */
+    if (sqlite3_prepare_v2(e->sqlite, made->sql.ptr, (int)made->sql.len + 1, &statement, NULL)) {
+        run_permit_give(r->session);
         return e->module.refused ? refused(r, e) : sqlite_fail(r, e->sqlite);
-    run_permit_take(r->session);
+    }
     code = rows_send(r, e, statement, made);
     run_permit_give(r->session);
     sqlite3_finalize(statement);

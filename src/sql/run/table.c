@@ -180,6 +180,15 @@ int table_find(struct run *r, const struct table_name *name, struct sql_table **
     return *out ? 0 : table_ask(r, name, out);
 }
 
+/* Asked for each of a statement's sub-selects, whose text may be long. */
+static bool has_stamps(struct run *r)
+{
+    if (!r->stamps_sought)
+        r->stamps = memmem(r->sql.ptr, r->sql.len, STAMP, strlen(STAMP)) != NULL;
+    r->stamps_sought = true;
+    return r->stamps;
+}
+
 /* Statements that name no timestamp are spared them: SQLite tells of 63 columns alone which ones it
  * uses. */
 int table_find_stamped(struct run *r, const struct table_name *name, struct sql_table **out)
@@ -191,7 +200,7 @@ int table_find_stamped(struct run *r, const struct table_name *name, struct sql_
     RUN_TRY(table_find(r, name, out));
     t = *out;
     n = t->column_count;
-    if (run_is_tablestore(r) || !memmem(r->sql.ptr, r->sql.len, STAMP, strlen(STAMP)))
+    if (run_is_tablestore(r) || !has_stamps(r))
         return 0;
     columns = ARENA_ARRAY(r->arena, struct table_column, 2 * n);
     memcpy(columns, t->columns, n * sizeof(*columns));
