@@ -18,7 +18,7 @@
  *   rocks_damage.c   damaged table files; rocks_replace.c: doing without one
  *   rocks_open.c     opening only what is whole; rocks_options.c: how RocksDB is set up
  *   rocks_profile.c  how table files are made, by the folder's age
- *   rocks_drop.c     erasing
+ *   rocks_drop.c     erasing; rocks_tombstones.c: what it leaves behind for iterators
  *   rocks_bulk.c     large values past the log
  *   rocks_size.c     sizes and statistics
  *   rocks_look.c     a database's files past the caches, for two:

@@ -23,6 +23,15 @@ struct committer_ops;
 struct warm_state;
 struct write_buffers;
 
+/* What is known about the database's range tombstones: rocks_tombstones.c. */
+struct tombstones {
+    atomic_uint doubt;   /* 0: it has none; else another number with each that is written */
+    atomic_uint running; /* erasures that may write one at this moment */
+    /* The room thread's. */
+    unsigned looked_at; /* the doubt at its last look */
+    int64_t pause_us, next_us;
+};
+
 /* An open database. */
 struct handle {
     struct rocks *rocks;
@@ -30,6 +39,7 @@ struct handle {
     rocksdb_readoptions_t *latest;
     rocksdb_readoptions_t *cached; /* likewise, what is in memory */
     atomic_bool compaction_off;    /* RocksDB begins none by itself: rocks_space.c */
+    struct tombstones tombstones;
     atomic_uint refs;
 };
 
@@ -212,8 +222,11 @@ const char *rocks_text_moved(struct ctx *c, const char *text, const char *copy, 
 /* ---- rocks_view.c */
 
 void rocks_cache_unref(struct cache *cache);
-/* Takes over the database, which is closed with the last reference. */
-struct handle *rocks_handle_new(struct rocks *r, rocksdb_t *db);
+/* Takes over the database, which is closed with the last reference. `flushed`: all that it had when
+ * it was opened is in table files. */
+struct handle *rocks_handle_new(struct rocks *r, rocksdb_t *db, bool flushed);
+/* What reads are made with that end at a block which is not in memory. */
+void rocks_options_cached(rocksdb_readoptions_t *o);
 void rocks_handle_unref(struct handle *h);
 /* One of RocksDB's numbers; 0 if it does not give it. */
 uint64_t rocks_property(struct handle *h, const char *name);
@@ -246,6 +259,20 @@ uint64_t rocks_compaction_due(rocksdb_t *db);
 void rocks_covered_add(struct rocks *r, const struct key_range *range);
 /* The room thread: lets RocksDB compact by itself, or does it under watch. */
 void *rocks_room(void *arg);
+/* ---- rocks_tombstones.c */
+
+/* `buffered`: write buffers may have range tombstones, too. */
+void rocks_tombstones_init(struct tombstones *t, bool buffered);
+/* Around the writing of a range tombstone, and the compaction that is to take it away. */
+void rocks_tombstones_begin(struct handle *h);
+void rocks_tombstones_end(struct handle *h);
+/* There is none that a view could see which was taken before this is asked. */
+static inline bool rocks_tombstones_none(struct handle *h)
+{
+    return atomic_load(&h->tombstones.doubt) == 0;
+}
+/* Now and then, by the room thread: are they gone? */
+void rocks_tombstones_look(struct rocks *r, struct handle *h);
 
 /* rocks_obsolete.c: now and then, by the room thread: after keys were erased, sees to it that no
  * table file stays in the folder which nobody refers to any more. */
@@ -371,6 +398,7 @@ void rocks_fail(struct rocks *r, int code, const char *what, const char *text);
 void rocks_sleep_us(int64_t us);
 /* Sleeps. False: the engine is being closed. */
 bool rocks_pause(struct rocks *r, int ms);
+bool rocks_closing(struct rocks *r);
 
 /* ---- rocks_damage.c */
 
@@ -414,11 +442,14 @@ void *rocks_recovery_main(void *arg);
 
 /* ---- rocks_read.c */
 
-/* At once, past the stall queue, and from the disk where it must be. */
+/* At once, past the stall queue, and from the disk where it must be; a scan from that range on. */
 int rocks_get_now(struct ctx *c, struct rocks *r, struct get *g);
-int rocks_scan_now(struct ctx *c, struct rocks *r, struct scan *s);
-/* Of what is in memory alone; E_LATER: the disk has to be asked. */
+int rocks_scan_now(struct ctx *c, struct rocks *r, struct scan *s, size_t from);
+/* Of what is in memory alone, of a scan at most a page of each range; E_LATER: the disk has to be
+ * asked, or a range tombstone heeded; for the ranges from *from on, those before have their
+ * pages. A scan without a view is always E_LATER. */
 int rocks_get_cached(struct ctx *c, struct rocks *r, struct get *g);
+int rocks_scan_cached(struct ctx *c, struct rocks *r, struct scan *s, size_t *from);
 /* Options for one range. The bounds are not copied: the range must outlive the iterator. */
 rocksdb_readoptions_t *rocks_range_options(const struct key_range *range,
                                            const rocksdb_snapshot_t *snapshot);

@@ -43,7 +43,7 @@ static bool stalled_run(struct rocks *r, struct stalled *s)
         empty = atomic_fetch_sub(&r->stall_count, 1) == 1;
         s->get->done(s->get);
     } else if (s->scan) {
-        s->scan->code = rocks_scan_now(s->c, r, s->scan);
+        s->scan->code = rocks_scan_now(s->c, r, s->scan, 0);
         empty = atomic_fetch_sub(&r->stall_count, 1) == 1;
         s->scan->done(s->scan);
     } else {

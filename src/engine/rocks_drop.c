@@ -46,9 +46,15 @@ static int drop_covered(struct ctx *c, struct rocks *r, const struct key_range *
 
 /* Not all of it can be read, so it goes without being read; and then, when storage is opened again,
  * the damaged file can be done without (rocks_replace.c). */
-static int drop_damaged(struct ctx *c, struct rocks *r, const struct key_range *range, bytes last)
+static int drop_damaged(struct ctx *c, struct rocks *r, struct handle *h,
+                        const struct key_range *range, bytes last)
 {
-    TRY(drop_covered(c, r, range, rocks_key_behind(&c->arena, last)));
+    int code;
+
+    rocks_tombstones_begin(h);
+    code = drop_covered(c, r, range, rocks_key_behind(&c->arena, last));
+    rocks_tombstones_end(h);
+    TRY(code);
     if (rocks_damage_is(r))
         rocks_fail(r, E_UNAVAILABLE, "a damaged file is to be done without",
                    "what was stored there is erased");
@@ -62,14 +68,19 @@ static int drop_many(struct ctx *c, struct rocks *r, struct handle *h,
 {
     bytes end = rocks_key_behind(&c->arena, last);
     rocksdb_compactoptions_t *how;
+    int code;
 
-    TRY(drop_covered(c, r, range, end));
-    if (rocks_space_short(r) || atomic_load(&h->compaction_off))
-        return E_OK; /* rocks_space.c compacts as far as there is room */
+    rocks_tombstones_begin(h);
+    code = drop_covered(c, r, range, end);
+    if (code != E_OK || rocks_space_short(r) || atomic_load(&h->compaction_off)) {
+        rocks_tombstones_end(h);
+        return code; /* rocks_space.c compacts as far as there is room */
+    }
     how = rocksdb_compactoptions_create();
     rocksdb_compactoptions_set_exclusive_manual_compaction(how, 0);
     rocksdb_compact_range_opt(h->db, how, range->start.ptr, range->start.len, end.ptr, end.len);
     rocksdb_compactoptions_destroy(how);
+    rocks_tombstones_end(h);
     return E_OK;
 }
 
@@ -117,7 +128,7 @@ static int drop_range(struct ctx *c, struct rocks *r, struct handle *h,
             if (code != E_CORRUPT)
                 return code;
             ctx_clear(c);
-            return drop_damaged(c, r, range, last);
+            return drop_damaged(c, r, h, range, last);
         }
         code = rocks_write_and_wait(r, edits);
         if (code != E_OK)

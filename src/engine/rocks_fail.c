@@ -47,3 +47,13 @@ bool rocks_pause(struct rocks *r, int ms)
     pthread_mutex_unlock(&r->lock);
     return !closing;
 }
+
+bool rocks_closing(struct rocks *r)
+{
+    bool closing;
+
+    pthread_mutex_lock(&r->lock);
+    closing = r->closing;
+    pthread_mutex_unlock(&r->lock);
+    return closing;
+}

@@ -157,7 +157,7 @@ int rocks_db_open(struct ctx *c, struct rocks *r, struct handle **out)
         rocksdb_close(db);
         return fail(c, E_UNAVAILABLE, "Cannot write %s: %s.", r->folder.watermark, strerror(error));
     }
-    *out = rocks_handle_new(r, db);
+    *out = rocks_handle_new(r, db, true); /* opening flushes what the logs had */
     atomic_store(&(*out)->compaction_off, !compacts);
     return E_OK;
 }

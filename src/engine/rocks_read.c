@@ -202,6 +202,14 @@ void rocks_seek_start(rocksdb_iterator_t *it, const struct key_range *range)
         rocksdb_iter_seek_to_first(it);
 }
 
+/* An iterator of what is cached that heeds range tombstones leaves keys out where it goes into a
+ * table file whose first block is not cached (7.8; decision 31). So only where there are none. */
+static void options_cached_range(rocksdb_readoptions_t *o)
+{
+    rocks_options_cached(o);
+    rocksdb_readoptions_set_ignore_range_deletions(o, 1);
+}
+
 /* Records what stopped an iterator, if it was not the end. */
 int rocks_iterator_end(struct ctx *c, rocksdb_iterator_t *it)
 {
@@ -211,8 +219,22 @@ int rocks_iterator_end(struct ctx *c, rocksdb_iterator_t *it)
     return err ? rocks_request_fail(c, err) : E_OK;
 }
 
+/* What stopped a walk. Where the next block is not in memory the page ends before it; without an
+ * item it is none (E_LATER). */
+static int scan_end(struct ctx *c, rocksdb_iterator_t *it, struct page *page)
+{
+    char *err = NULL;
+
+    rocksdb_iter_get_error(it, &err);
+    if (!ends_at_disk(err))
+        return err ? rocks_request_fail(c, err) : E_OK;
+    page->more = true;
+    return page->count ? E_OK : E_LATER;
+}
+
+/* `cached`: only what is in memory. */
 static int scan_range(struct ctx *c, struct handle *h, const rocksdb_snapshot_t *snapshot,
-                      const struct scan *s, size_t i)
+                      const struct scan *s, size_t i, bool cached)
 {
     const struct key_range *range = &s->ranges[i];
     struct page *page = &s->pages[i];
@@ -220,7 +242,9 @@ static int scan_range(struct ctx *c, struct handle *h, const rocksdb_snapshot_t 
     rocksdb_iterator_t *it;
     int code;
 
-    if (s->bytes_max >= READAHEAD_BYTES && s->items_max > 1000)
+    if (cached)
+        options_cached_range(o);
+    else if (s->bytes_max >= READAHEAD_BYTES && s->items_max > 1000)
         rocksdb_readoptions_set_readahead_size(o, READAHEAD_BYTES);
     it = rocksdb_create_iterator(h->db, o);
     if (s->backward)
@@ -230,25 +254,30 @@ static int scan_range(struct ctx *c, struct handle *h, const rocksdb_snapshot_t 
     code = scan_walk(c, s, it, page);
     invariant(page->count <= s->items_max);
     if (code == E_OK)
-        code = rocks_iterator_end(c, it);
+        code = scan_end(c, it, page);
     rocksdb_iter_destroy(it);
     rocksdb_readoptions_destroy(o);
     return code;
 }
 
-int rocks_scan_now(struct ctx *c, struct rocks *r, struct scan *s)
+/* From range *at on, which then tells how far it came. */
+static int scan_ranges(struct ctx *c, struct rocks *r, struct scan *s, bool cached, size_t *at)
 {
     const rocksdb_snapshot_t *snapshot, *own = NULL;
     struct entry in;
     int code = E_OK;
 
     TRY(rocks_enter_at(c, r, s->snapshot, s->view, &in));
+    if (cached && (!in.view || !rocks_tombstones_none(in.handle))) {
+        rocks_leave(&in);
+        return E_LATER;
+    }
     /* One iterator is one point in time by itself; several need a snapshot. */
     if (!in.view && s->range_count > 1)
         own = rocksdb_create_snapshot(in.handle->db);
     snapshot = in.view ? in.view->snapshot : own;
-    for (size_t i = 0; i < s->range_count; i++)
-        if ((code = scan_range(c, in.handle, snapshot, s, i)) != E_OK)
+    for (; *at < s->range_count; ++*at)
+        if ((code = scan_range(c, in.handle, snapshot, s, *at, cached)) != E_OK)
             break;
     if (own)
         rocksdb_release_snapshot(in.handle->db, own);
@@ -256,8 +285,24 @@ int rocks_scan_now(struct ctx *c, struct rocks *r, struct scan *s)
     return code;
 }
 
-/* Who cannot wait for the disk walks nothing here: RocksDB's iterators of what is cached alone
- * leave keys out (7.8; decision 31). */
+int rocks_scan_now(struct ctx *c, struct rocks *r, struct scan *s, size_t from)
+{
+    return scan_ranges(c, r, s, false, &from);
+}
+
+int rocks_scan_cached(struct ctx *c, struct rocks *r, struct scan *s, size_t *from)
+{
+    int code;
+
+    *from = 0;
+    code = scan_ranges(c, r, s, true, from);
+    if (code == E_LATER && !s->snapshot) { /* what is read later is of another moment */
+        memset(s->pages, 0, s->range_count * sizeof(*s->pages));
+        *from = 0;
+    }
+    return code;
+}
+
 int rocks_visit(struct ctx *c, struct engine *e, struct visit *v)
 {
     struct rocks *r = PORT_CONTAINER(e, struct rocks, base);
@@ -269,12 +314,14 @@ int rocks_visit(struct ctx *c, struct engine *e, struct visit *v)
 
     TRY(rocks_enter(c, r, VIEW_DURABLE, &in));
     v->inside = &in;
-    if (v->cold) {
+    if (v->cold && !rocks_tombstones_none(in.handle)) {
         v->cold(v);
         rocks_leave(&in);
         return E_OK;
     }
     o = rocks_range_options(&v->range, in.view->snapshot);
+    if (v->cold)
+        options_cached_range(o);
     it = rocksdb_create_iterator(in.handle->db, o);
     if (v->backward)
         rocksdb_iter_seek_to_last(it);
@@ -293,7 +340,9 @@ int rocks_visit(struct ctx *c, struct engine *e, struct visit *v)
             rocksdb_iter_next(it);
     }
     rocksdb_iter_get_error(it, &err);
-    if (err)
+    if (v->cold && ends_at_disk(err))
+        v->cold(v);
+    else if (err)
         code = rocks_request_fail(c, err);
     rocksdb_iter_destroy(it);
     rocksdb_readoptions_destroy(o);

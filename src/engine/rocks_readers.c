@@ -1,11 +1,10 @@
 /* rocks_readers.c: reads of requests: from memory at once, else by threads that wait for the disk.
  *
- * A thread that serves requests asks for single records what is in memory (RocksDB's read tier that
- * stops at a block that is not cached). What is not there, and every range, is read by threads that
- * do nothing else, and whoever asked has gone on with something else meanwhile. Ranges are not
- * asked of memory, since RocksDB's iterators leave keys out there (decision 31). A disk has a
- * queue, and only with many reads under way is it full: two threads that read for themselves get a
- * third of what it gives to thirty-two.
+ * A thread that serves requests asks what is in memory (RocksDB's read tier that stops at a block
+ * that is not cached); for ranges only while there is no range tombstone (rocks_tombstones.c). What
+ * is not there is read by threads that do nothing else, and whoever asked has gone on with
+ * something else meanwhile. A disk has a queue, and only with many reads under way is it full: two
+ * threads that read for themselves get a third of what it gives to thirty-two.
  *
  * Points and scans have threads of their own, so that a scan of a large cold table does not stand
  * before single rows. Within each, clients take turns (pool.h), whatever number of reads each has
@@ -32,6 +31,7 @@ struct cold_read {
     struct ctx *c;
     struct get *get; /* NULL: the scan */
     struct scan *scan;
+    size_t from; /* the first of its ranges that is to be read */
 };
 
 /* A get of a call for many. */
@@ -81,7 +81,7 @@ static int cold_get_now(struct ctx *c, struct rocks *r, struct get *g)
 static int cold_scan_now(struct cold_read *cold)
 {
     TRY(turn_check_deadline(cold->c, clock_mono_us(cold->c->clock)));
-    return rocks_scan_now(cold->c, cold->rocks, cold->scan);
+    return rocks_scan_now(cold->c, cold->rocks, cold->scan, cold->from);
 }
 
 static void cold_run(struct pool_job *job)
@@ -113,11 +113,11 @@ static int cold_get(struct ctx *c, struct rocks *r, struct get *g)
     return E_LATER;
 }
 
-static int cold_scan(struct ctx *c, struct rocks *r, struct scan *s)
+static int cold_scan(struct ctx *c, struct rocks *r, struct scan *s, size_t from)
 {
     struct cold_read *cold = ARENA_NEW(&c->arena, struct cold_read);
 
-    *cold = (struct cold_read){.rocks = r, .c = c, .scan = s};
+    *cold = (struct cold_read){.rocks = r, .c = c, .scan = s, .from = from};
     cold_submit(r->scan_readers, cold);
     return E_LATER;
 }
@@ -149,6 +149,8 @@ int rocks_get(struct ctx *c, struct engine *e, struct get *g)
 int rocks_scan(struct ctx *c, struct engine *e, struct scan *s)
 {
     struct rocks *r = PORT_CONTAINER(e, struct rocks, base);
+    size_t from;
+    int code;
 
     if (s->view == VIEW_LATEST)
         rocks_write_buffer_append(r);
@@ -157,12 +159,15 @@ int rocks_scan(struct ctx *c, struct engine *e, struct scan *s)
         return E_LATER;
     }
     if (!c->turn)
-        return rocks_scan_now(c, r, s);
+        return rocks_scan_now(c, r, s, 0);
+    code = rocks_scan_cached(c, r, s, &from);
+    if (code != E_LATER)
+        return code;
     if (!turn_waits_here())
-        return cold_scan(c, r, s);
+        return cold_scan(c, r, s, from);
     atomic_fetch_add_explicit(&r->disk_reads, 1, memory_order_relaxed);
     TRY(turn_check_deadline(c, clock_mono_us(c->clock)));
-    return rocks_scan_now(c, r, s);
+    return rocks_scan_now(c, r, s, from);
 }
 
 /* ---- gets of one call ---- */

@@ -77,7 +77,7 @@ static void recovery_open_for_reads(struct rocks *r)
     ctx_init(&c, r->clock, r->log, NULL, 0);
     if (rocks_open_to_read(&c, r, &db) == E_OK) {
         if (rocksdb_get_latest_sequence_number(db) >= r->watermark.sequence)
-            recovery_give(r, rocks_handle_new(r, db));
+            recovery_give(r, rocks_handle_new(r, db, false));
         else
             rocksdb_close(db);
     }

@@ -142,16 +142,6 @@ static void *squeeze_main(void *arg)
     return NULL;
 }
 
-static bool room_closing(struct rocks *r)
-{
-    bool closing;
-
-    pthread_mutex_lock(&r->lock);
-    closing = r->closing;
-    pthread_mutex_unlock(&r->lock);
-    return closing;
-}
-
 /* Compacts as long as the disk has more than `floor` left. True if it came to its end. */
 static bool squeeze(struct rocks *r, struct handle *h, const struct key_range *range,
                     uint64_t floor)
@@ -166,7 +156,7 @@ static bool squeeze(struct rocks *r, struct handle *h, const struct key_range *r
         return false;
     while (!broken && !atomic_load(&s.done)) {
         rocks_sleep_us(ROOM_WATCH_US);
-        broken = atomic_load(&r->failed) || room_closing(r) || !space_left(r, &left, &reserve) ||
+        broken = atomic_load(&r->failed) || rocks_closing(r) || !space_left(r, &left, &reserve) ||
                  left < floor;
     }
     if (broken)
@@ -291,6 +281,8 @@ void *rocks_room(void *arg)
                 rocks_damage_look(r, in.handle);
             room_check(r, in.handle, &room);
             rocks_obsolete_look(r, in.handle);
+            if (!rocks_space_short(r)) /* it may have to flush */
+                rocks_tombstones_look(r, in.handle);
             rocks_leave(&in);
         }
         ctx_release(&c);

@@ -8,9 +8,8 @@
 /* A value of an enum that RocksDB's C header takes but does not name. */
 #define READ_TIER_CACHE 1
 
-/* A get with them ends at a block that is not in memory. For iterators they are of no use (decision
- * 31). */
-static void options_cached(rocksdb_readoptions_t *o)
+/* An iterator with them leaves keys out where there are range tombstones: rocks_tombstones.c. */
+void rocks_options_cached(rocksdb_readoptions_t *o)
 {
     rocksdb_readoptions_set_read_tier(o, READ_TIER_CACHE);
 }
@@ -23,7 +22,7 @@ void rocks_cache_unref(struct cache *cache)
     mem_free(cache);
 }
 
-struct handle *rocks_handle_new(struct rocks *r, rocksdb_t *db)
+struct handle *rocks_handle_new(struct rocks *r, rocksdb_t *db, bool flushed)
 {
     struct handle *h = mem_zalloc(sizeof(*h));
 
@@ -31,7 +30,8 @@ struct handle *rocks_handle_new(struct rocks *r, rocksdb_t *db)
     h->db = db;
     h->latest = rocksdb_readoptions_create();
     h->cached = rocksdb_readoptions_create();
-    options_cached(h->cached);
+    rocks_options_cached(h->cached);
+    rocks_tombstones_init(&h->tombstones, !flushed);
     atomic_init(&h->refs, 1);
     return h;
 }
@@ -70,7 +70,7 @@ struct view *rocks_view_new(struct handle *h)
     v->sequence = rocksdb_get_latest_sequence_number(h->db);
     v->snapshot = rocksdb_create_snapshot(h->db);
     v->cached = rocksdb_readoptions_create();
-    options_cached(v->cached);
+    rocks_options_cached(v->cached);
     rocksdb_readoptions_set_snapshot(v->cached, v->snapshot);
     atomic_init(&v->refs, 1);
     return v;

@@ -5,6 +5,7 @@
 #include "base/fault.h"
 #include "base/rng.h"
 #include "base/turn.h"
+#include "engine/rocks.h"
 
 #include <fcntl.h>
 #include <glob.h>
@@ -454,13 +455,14 @@ static void scan_done(struct scan *s)
 }
 
 /* A page of at most 100 rows; true: it answered at once. */
-static bool scan_between(struct bed *b, struct ask *a, struct key_range range, struct page *page)
+static bool scan_at(struct bed *b, struct ask *a, enum engine_view view, struct key_range range,
+                    struct page *page)
 {
     struct ask_scan s = {.w = BED_WAIT};
     int code;
 
     *page = (struct page){0};
-    s.scan = (struct scan){.view = VIEW_DURABLE,
+    s.scan = (struct scan){.view = view,
                            .ranges = &range,
                            .range_count = 1,
                            .items_max = 100,
@@ -476,18 +478,63 @@ static bool scan_between(struct bed *b, struct ask *a, struct key_range range, s
     return true;
 }
 
+static bool scan_between(struct bed *b, struct ask *a, struct key_range range, struct page *page)
+{
+    return scan_at(b, a, VIEW_DURABLE, range, page);
+}
+
 static bool scan_from(struct bed *b, struct ask *a, int from, struct page *page)
 {
     return scan_between(b, a, (struct key_range){row_key(a->key, from), BYTES_LIT("s")}, page);
 }
 
-/* Memory is not asked for ranges: a page is read where it may wait, cached or not. */
+static struct handle *handle_of(struct bed *b)
+{
+    return PORT_CONTAINER(b->e, struct rocks, base)->handle;
+}
+
+/* Until it is known that there is no range tombstone: only then memory is asked for ranges. */
+static void wait_no_tombstone(struct bed *b)
+{
+    for (int ms = 0; ms < 60000 && !rocks_tombstones_none(handle_of(b)); ms += 10)
+        usleep(10000);
+    assert_true(rocks_tombstones_none(handle_of(b)));
+}
+
+/* A page that is in memory at its beginning ends where the disk would have to be asked. */
 static void test_scan(void **state)
 {
     struct bed *b = *state;
     struct page page;
     struct ask a;
+    size_t seen;
 
+    wait_no_tombstone(b);
+    ask_init(b, &a, 1, 0);
+    assert_false(scan_from(b, &a, 0, &page));
+    assert_int_equal(page.count, 100);
+    assert_true(page.more);
+    assert_true(scan_from(b, &a, 0, &page));
+    assert_int_equal(page.count, 100);
+    assert_true(scan_from(b, &a, 50, &page));
+    seen = page.count;
+    assert_true(seen >= 50 && seen < 60 && page.more);
+    for (size_t i = 0; i < seen; i++)
+        assert_int_equal(atoi(page.items[i].value.ptr), 50 + (int)i);
+    assert_false(scan_from(b, &a, 50 + (int)seen, &page));
+    assert_int_equal(page.count, 100);
+    ctx_release(&a.c);
+}
+
+/* While there may be a range tombstone a page is read where it may wait, cached or not. */
+static void test_scan_beside_a_drop(void **state)
+{
+    struct bed *b = *state;
+    struct page page;
+    struct ask a;
+
+    wait_no_tombstone(b);
+    rocks_tombstones_begin(handle_of(b));
     ask_init(b, &a, 1, 0);
     for (int i = 0; i < 2; i++) {
         assert_false(scan_from(b, &a, 50, &page));
@@ -496,6 +543,28 @@ static void test_scan(void **state)
         for (size_t k = 0; k < page.count; k++)
             assert_int_equal(atoi(page.items[k].value.ptr), 50 + (int)k);
     }
+    usleep(600000); /* the doubt would have gone */
+    assert_false(scan_from(b, &a, 50, &page));
+    rocks_tombstones_end(handle_of(b));
+    wait_no_tombstone(b);
+    assert_true(scan_from(b, &a, 50, &page));
+    ctx_release(&a.c);
+}
+
+/* Without a view a range tombstone may come between the question and the iterator. */
+static void test_scan_without_a_view(void **state)
+{
+    const struct key_range range = {BYTES_LIT("r"), BYTES_LIT("s")};
+    struct bed *b = *state;
+    struct page page;
+    struct ask a;
+
+    wait_no_tombstone(b);
+    ask_init(b, &a, 1, 0);
+    assert_false(scan_at(b, &a, VIEW_DURABLE, range, &page));
+    assert_true(scan_at(b, &a, VIEW_DURABLE, range, &page));
+    assert_false(scan_at(b, &a, VIEW_LATEST, range, &page));
+    assert_int_equal(page.count, 100);
     ctx_release(&a.c);
 }
 
@@ -552,6 +621,7 @@ static void test_scan_tables_not_open(void **state)
         struct page page;
         struct ask a;
 
+        wait_no_tombstone(b);
         ask_init(b, &a, 1, 0);
         scan_between(b, &a, (struct key_range){file_key(a.key, seen), BYTES_LIT("u")}, &page);
         assert_true(page.count);
@@ -593,6 +663,7 @@ static void test_scan_leaves_nothing_out(void **state)
     struct bed *b = *state;
 
     runs_put(b);
+    wait_no_tombstone(b);
     for (int file = 1; file < RUN_FILES; file++) {
         int first = file * RUN_ROWS - 2;
         struct ask a;
@@ -608,6 +679,8 @@ static void test_scan_leaves_nothing_out(void **state)
 
             assert_true(bytes_equal(page.items[i].key, file_key(key, first + (int)i)));
         }
+        assert_true(page.count == 100 || page.more ||
+                    first + (int)page.count == RUN_FILES * RUN_ROWS);
         ctx_release(&a.c);
     }
 }
@@ -637,25 +710,196 @@ static void walk_cold(struct visit *v)
     assert_int_equal(engine_snapshot(&w->ask->c, w->bed->e, v, &w->snapshot), E_OK);
 }
 
-/* A visit that may not wait takes nothing, and its moment can be kept. */
+/* A visit ends there too, and its moment can be kept. */
 static void test_visit(void **state)
 {
     struct bed *b = *state;
+    struct page page;
     struct ask a;
     struct walk w = {
         .visit = {.range = {BYTES_LIT("r"), BYTES_LIT("s")}, .take = walk_take, .cold = walk_cold},
         .bed = b,
         .ask = &a};
 
+    wait_no_tombstone(b);
     ask_init(b, &a, 1, 0);
     assert_int_equal(engine_visit(&a.c, b->e, &w.visit), E_OK);
     assert_true(w.cold);
     assert_int_equal(w.taken, 0);
     snapshot_release(w.snapshot);
+    assert_false(scan_from(b, &a, 0, &page));
+    w.cold = false;
+    assert_int_equal(engine_visit(&a.c, b->e, &w.visit), E_OK);
+    assert_true(w.cold);
+    assert_true(w.taken >= 100 && w.taken < 110);
+    snapshot_release(w.snapshot);
     w.visit.cold = NULL;
+    w.taken = 0;
     assert_int_equal(engine_visit(&a.c, b->e, &w.visit), E_OK);
     assert_int_equal(w.taken, ROWS);
     ctx_release(&a.c);
+}
+
+enum { DROPPED = 12000 }; /* one by one go 10,000 */
+
+/* Reads all keys that are stored from a to f, hidden or not, so that memory has them. */
+static int stored(struct bed *b)
+{
+    rocksdb_readoptions_t *o = rocksdb_readoptions_create();
+    rocksdb_iterator_t *it;
+    int count = 0;
+
+    rocksdb_readoptions_set_ignore_range_deletions(o, 1);
+    rocksdb_readoptions_set_iterate_upper_bound(o, "f", 1);
+    it = rocksdb_create_iterator(handle_of(b)->db, o);
+    for (rocksdb_iter_seek(it, "a", 1); rocksdb_iter_valid(it); rocksdb_iter_next(it))
+        count++;
+    rocksdb_iter_destroy(it);
+    rocksdb_readoptions_destroy(o);
+    return count;
+}
+
+static void check_dropped(struct bed *b)
+{
+    struct walk w = {
+        .visit = {.range = {BYTES_LIT("a"), BYTES_LIT("f")}, .take = walk_take, .cold = walk_cold},
+        .bed = b};
+    struct page page;
+    struct ask a;
+
+    ask_init(b, &a, 1, 0);
+    w.ask = &a;
+    scan_between(b, &a, (struct key_range){BYTES_LIT("a"), BYTES_LIT("f")}, &page);
+    assert_int_equal(page.count, 2);
+    assert_true(bytes_equal(page.items[0].key, BYTES_LIT("a")));
+    assert_true(bytes_equal(page.items[1].key, BYTES_LIT("e")));
+    assert_int_equal(engine_visit(&a.c, b->e, &w.visit), E_OK);
+    assert_in_range(w.taken, 0, 2);
+    if (w.cold)
+        snapshot_release(w.snapshot);
+    ctx_release(&a.c);
+}
+
+static void keep(struct bed *b, struct ask *a, struct walk *w)
+{
+    *w = (struct walk){
+        .visit = {.range = {BYTES_LIT("r"), BYTES_LIT("s")}, .take = walk_take, .cold = walk_cold},
+        .bed = b,
+        .ask = a};
+    ask_init(b, a, 1, 0);
+    assert_int_equal(engine_visit(&a->c, b->e, &w->visit), E_OK);
+    assert_true(w->cold);
+}
+
+/* What was dropped does not come back to ranges while a tombstone hides it, nor after opening what
+ * has one; and once it has gone, memory is asked again. */
+static void test_dropped_stays_away(void **state)
+{
+    struct bed *b = *state;
+    const struct key_range range = {BYTES_LIT("b"), BYTES_LIT("d")};
+    const struct partition_spec p = {.id = 7, .ranges = &range, .range_count = 1};
+    struct ask a;
+    struct walk w;
+
+    wait_no_tombstone(b);
+    assert_int_equal(engine_create(&b->c, b->e, &p, 1), E_OK);
+    assert_int_equal(bed_put(b, "a", "1"), E_OK);
+    assert_int_equal(bed_put(b, "e", "1"), E_OK);
+    b->partition = 7;
+    bed_fill(b, "b", 0, DROPPED, 100);
+    b->partition = PARTITION_SYSTEM;
+    keep(b, &a, &w); /* so that compaction leaves the tombstone and what it hides */
+    assert_int_equal(engine_drop(&b->c, b->e, &p), E_OK);
+    for (int i = 0; i < 20; i++) {
+        assert_false(rocks_tombstones_none(handle_of(b)));
+        check_dropped(b);
+        usleep(30000);
+    }
+    snapshot_release(w.snapshot);
+    ctx_release(&a.c);
+    bed_close(b);
+    bed_open(b, "rocks");
+    for (int i = 0; i < 20; i++) {
+        check_dropped(b);
+        usleep(30000);
+    }
+    /* The next one takes it away, since nobody keeps it. */
+    assert_int_equal(engine_create(&b->c, b->e, &p, 1), E_OK);
+    b->partition = 7;
+    bed_fill(b, "b", 0, DROPPED, 100);
+    b->partition = PARTITION_SYSTEM;
+    assert_int_equal(engine_drop(&b->c, b->e, &p), E_OK);
+    wait_no_tombstone(b);
+    check_dropped(b);
+}
+
+/* Table files that have a range tombstone. */
+static int tables_with_tombstones(const struct bed *b)
+{
+    char pattern[FOLDER_BYTES + 16];
+    glob_t files;
+    int count = 0;
+
+    snprintf(pattern, sizeof(pattern), "%s/db/*.sst", b->dir);
+    assert_int_equal(glob(pattern, 0, NULL, &files), 0);
+    for (size_t i = 0; i < files.gl_pathc; i++) {
+        int fd = open(files.gl_pathv[i], O_RDONLY);
+        struct stat st;
+        char *text;
+
+        assert_int_equal(fstat(fd, &st), 0);
+        text = mem_zalloc((size_t)st.st_size);
+        assert_int_equal(pread(fd, text, (size_t)st.st_size, 0), st.st_size);
+        count += memmem(text, (size_t)st.st_size, BYTES_LIT("rocksdb.range_del").ptr,
+                        BYTES_LIT("rocksdb.range_del").len) != NULL;
+        mem_free(text);
+        close(fd);
+    }
+    globfree(&files);
+    return count;
+}
+
+/* Nor does it where the log alone has the tombstone: on a nearly full disk nothing is compacted. */
+static void test_dropped_stays_away_by_the_log(void **state)
+{
+    struct bed *b = *state;
+    struct rocks *r;
+    const struct key_range range = {BYTES_LIT("b"), BYTES_LIT("d")};
+    const struct partition_spec p = {.id = 7, .ranges = &range, .range_count = 1};
+    struct ask a;
+    struct walk w;
+
+    assert_int_equal(engine_create(&b->c, b->e, &p, 1), E_OK);
+    assert_int_equal(bed_put(b, "a", "1"), E_OK);
+    assert_int_equal(bed_put(b, "e", "1"), E_OK);
+    b->partition = 7;
+    bed_fill(b, "b", 0, DROPPED, 100);
+    b->partition = PARTITION_SYSTEM;
+    bed_close(b);
+    bed_open(b, "rocks"); /* they are in a table file, from which the log cannot take them */
+    r = PORT_CONTAINER(b->e, struct rocks, base);
+    wait_no_tombstone(b);
+    keep(b, &a, &w);
+    atomic_store(&r->space_short, true);
+    atomic_store(&r->space_checked_us, INT64_MAX / 2); /* it is not asked again */
+    assert_int_equal(engine_drop(&b->c, b->e, &p), E_OK);
+    for (int i = 0; i < 20; i++) {
+        assert_false(rocks_tombstones_none(handle_of(b)));
+        assert_true(stored(b) > 2);
+        check_dropped(b);
+        usleep(30000);
+    }
+    assert_int_equal(tables_with_tombstones(b), 0);
+    snapshot_release(w.snapshot);
+    ctx_release(&a.c);
+    bed_close(b);
+    assert_int_equal(tables_with_tombstones(b), 0);
+    bed_open(b, "rocks");
+    assert_true(stored(b) > 2);
+    for (int i = 0; i < 20; i++) {
+        check_dropped(b);
+        usleep(30000);
+    }
 }
 
 int main(void)
@@ -675,10 +919,14 @@ int main(void)
         T(test_many),
         T(test_many_share_a_cap),
         T(test_scan),
+        T(test_scan_beside_a_drop),
+        T(test_scan_without_a_view),
         T(test_table_not_open),
         T(test_scan_tables_not_open),
         T(test_scan_leaves_nothing_out),
         T(test_visit),
+        T(test_dropped_stays_away),
+        T(test_dropped_stays_away_by_the_log),
     };
 #undef T
 
