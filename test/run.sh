@@ -259,7 +259,7 @@ suite migrate $([ "$nightly" ] && echo 300 || echo 90) test/migrate/run.sh
 suite versions 400 test/versions/run.sh
 once replay 60 test/replay/run.sh
 once heat 60 test/heat/run.sh
-for language in node python go java timeline campus libraries; do
+for language in node python go java timeline campus libraries aliyun; do
     once compat-$language 180 compat $language
 done
 suite lucene $([ "$nightly" ] && echo 600 || echo 60) test/lucene/run.sh

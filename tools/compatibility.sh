@@ -143,6 +143,7 @@ compat-go|SDK for Go, aliyun-tablestore-go-sdk $(version $c/go/go.mod '.*aliyun-
 compat-java|SDK for Java, tablestore $(version $c/java/pom.xml '.*<version>([0-9]+\.[0-9]+\.[0-9]+)<\/version>.*')
 compat-timeline|Timeline $(sed -n '/<artifactId>Timeline</{n;s/[^0-9.]//gp}' $c/timeline/pom.xml), a library for messages and feeds in Java, unmodified
 compat-libraries|programs in Python, unmodified: LlamaIndex's stores of keys, documents, indexes, chats and vectors, LangChain's vector store, tablestore-for-agent-memory, langgraph-checkpoint-tablestore, otssql
+compat-aliyun|aliyun-table 0.1.2 with tablestore 5.1.0, unmodified
 compat-campus|examples/campus, with Node.js and Python
 ROWS
 }

@@ -6,7 +6,7 @@
 #
 # The instance has to be empty: the scripts drop all tables that they find. Scripts that need a setting of the server are skipped and
 # say so, unless --set tells that it has it. A server that paces table operations (10 a second in the cloud) takes minutes.
-# SUITE is spec, node, python, go, java, timeline, campus or libraries; without one, all run. Needs a build (BUILD=build): make all build/test/spec
+# SUITE is spec, node, python, go, java, timeline, campus, libraries or aliyun; without one, all run. Needs a build (BUILD=build): make all build/test/spec
 set -u
 cd "$(dirname "$0")/../.."
 export BUILD=${BUILD:-build} SUITE_SECONDS=${SUITE_SECONDS:-600}
@@ -23,13 +23,13 @@ while [ $# -gt 0 ]; do
         esac
         shift 2
         ;;
-    spec | node | python | go | java | timeline | campus | libraries) suites+=("$1") && shift ;;
+    spec | node | python | go | java | timeline | campus | libraries | aliyun) suites+=("$1") && shift ;;
     *) usage ;;
     esac
 done
 [ -n "${WIDEROW_ENDPOINT:-}" ] && [ -n "${WIDEROW_INSTANCE:-}" ] || usage
 [ -n "${WIDEROW_ACCESS_KEY_ID:-}" ] && [ -n "${WIDEROW_ACCESS_KEY_SECRET:-}" ] || usage
-[ ${#suites[@]} -gt 0 ] || suites=(spec node python go java timeline campus libraries)
+[ ${#suites[@]} -gt 0 ] || suites=(spec node python go java timeline campus libraries aliyun)
 
 tables=$("$BUILD/widerow" tables) || exit 2
 if [ -n "$tables" ]; then
