@@ -36,7 +36,7 @@ static const struct wr_field_schema fields[FIELDS] = {
 /* A document as it was written. */
 struct row {
     bool there;
-    char key[8];
+    char key[16];
     int64_t l;
     double d;
     int k, tags[3], words[8], numbers[3]; /* -1: none */
