@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define HEAP_SMALL_BYTES (1 << 20)
+#define HEAP_SMALL_BYTES (384 << 10) /* a connection and a simple SELECT take half of it */
 
 /* Bounds it from now on. The first call must come before SQLite is used, or the last quarter is as
  * the rest. */

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #define BOUND (16 << 20)
-#define PIECE (256 << 10)
+#define PIECE (64 << 10)
 #define PIECES (BOUND / PIECE)
 
 struct taker {
