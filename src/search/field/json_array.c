@@ -2,6 +2,7 @@
 
 #include "base/buf.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -157,16 +158,12 @@ static bool number(struct cursor *p, struct wr_value *out)
     digits[n] = 0;
     if (!n)
         return false;
-    if (whole && n < 19) {
+    errno = 0;
+    if (whole)
         *out = (struct wr_value){.type = WR_BIGINT, .integer = strtoll(digits, &end, 10)};
-        return *end == 0;
-    }
-    *out = (struct wr_value){.type = WR_DOUBLE, .real = strtod(digits, &end)};
-    if (*end != 0 || !isfinite(out->real))
-        return false;
-    if (whole && out->real >= -9.2e18 && out->real <= 9.2e18)
-        *out = (struct wr_value){.type = WR_BIGINT, .integer = strtoll(digits, NULL, 10)};
-    return true;
+    if (!whole || errno == ERANGE)
+        *out = (struct wr_value){.type = WR_DOUBLE, .real = strtod(digits, &end)};
+    return *end == 0 && (out->type == WR_BIGINT || isfinite(out->real));
 }
 
 static bool element(struct arena *a, struct cursor *p, struct wr_value *out)
