@@ -347,13 +347,16 @@ static void finish(struct search *x, size_t offset, size_t limit, struct search_
 {
     struct top *t = &x->top;
     size_t first = offset < t->count ? offset : t->count;
+    /* The order of an index with NESTED fields is no order to go on in, if none was asked for. A
+     * token is of a search that asked, and carries what it asked for. */
+    bool ordered = !x->job->schema->has_nested || x->s->sort.given || x->s->token.len;
 
     top_finish(t);
     out->hits = t->hits + first;
     out->count = t->count - first < limit ? t->count - first : limit;
     out->scored = x->scores;
     out->total = x->s->track_total > 0 ? x->total : -1;
-    if (limit && out->count == limit && !(x->job->schema->has_nested && !x->s->sort.given)) {
+    if (limit && out->count == limit && ordered) {
         const struct hit *last = &out->hits[out->count - 1];
 
         out->next_token = sort_token(&x->job->c->arena, &x->sort, last->values,
