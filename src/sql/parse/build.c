@@ -492,6 +492,21 @@ static uint32_t length_of(struct parse *p, const struct token *t)
     return (uint32_t)v;
 }
 
+struct name_list *copies_add(struct parse *p, struct name_list *l, const struct token *name,
+                             const struct token *of)
+{
+    if (!bytes_equal(name->text, of->text))
+        parse_fail(p, of->at, "VALUES has the value of the column that is set, and of no other");
+    return names_add(p, l, &(struct name_item){.name = name->text});
+}
+
+struct type_name build_double(struct parse *p, const struct token *name, const struct token *word)
+{
+    if (!is_word(name, "double") || !is_word(word, "precision"))
+        parse_unexpected(p, word);
+    return (struct type_name){.name = name->text, .at = name->at};
+}
+
 struct type_name build_type(struct parse *p, const struct token *name, const struct token *length,
                             const struct token *scale)
 {

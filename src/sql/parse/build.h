@@ -110,6 +110,11 @@ struct column_definition *build_definition(struct parse *p, const struct token *
                                            const struct type_name *type,
                                            const struct column_definition *options);
 /* `length`, `scale`: NULL, or whole numbers. */
+/* column = VALUES(column), of ON DUPLICATE KEY UPDATE: no other column's value. */
+struct name_list *copies_add(struct parse *p, struct name_list *l, const struct token *name,
+                             const struct token *of);
+/* DOUBLE PRECISION; no other type has two words. */
+struct type_name build_double(struct parse *p, const struct token *name, const struct token *word);
 struct type_name build_type(struct parse *p, const struct token *name, const struct token *length,
                             const struct token *scale);
 /* `hash` NULL: a plain key. */

@@ -313,6 +313,7 @@ expr(A) ::= expr(L) MOD(T) expr(R). { A = build_binary(p, OP_MODULO, L, R, &T); 
 expr(A) ::= MINUS(T) expr(E). [UNARY] { A = build_unary(p, OP_NEGATE, E, &T); }
 expr(A) ::= PLUS expr(E). [UNARY] { A = E; }
 expr(A) ::= expr(E) COLLATE name. { A = E; } // there is one: bytes
+expr(A) ::= expr(E) COLLATE TEXT. { A = E; }
 expr(A) ::= BIT_NOT(T) expr(E). { A = build_unary(p, OP_BIT_NOT, E, &T); }
 
 bool_or_not(A) ::= . { A = false; }
@@ -390,6 +391,10 @@ rows(A) ::= LEFT_PAREN(T) expr_list(L) RIGHT_PAREN. { A = rows_add(p, NULL, L, &
 rows(A) ::= rows(R) COMMA LEFT_PAREN(T) expr_list(L) RIGHT_PAREN. { A = rows_add(p, R, L, &T); }
 on_duplicate(A) ::= . { A = NULL; }
 on_duplicate(A) ::= ON DUPLICATE KEY UPDATE assignments(L). { A = L; }
+on_duplicate(A) ::= ON DUPLICATE KEY UPDATE copies(L). { A = NULL; p->out->copies = L; }
+%type copies {struct name_list *}
+copies(A) ::= name(N) EQUAL VALUES LEFT_PAREN name(V) RIGHT_PAREN. { A = copies_add(p, NULL, &N, &V); }
+copies(A) ::= copies(L) COMMA name(N) EQUAL VALUES LEFT_PAREN name(V) RIGHT_PAREN. { A = copies_add(p, L, &N, &V); }
 assignments(A) ::= name(N) EQUAL expr(E). { A = list_add_item(p, NULL, build_item(p, E, N.text)); A->last->at = N.at; }
 assignments(A) ::= assignments(L) COMMA name(N) EQUAL expr(E). { A = list_add_item(p, L, build_item(p, E, N.text)); A->last->at = N.at; }
 
@@ -436,6 +441,10 @@ definitions(A) ::= definitions(L) COMMA PRIMARY(T) KEY LEFT_PAREN key(K) RIGHT_P
 definitions(A) ::= definitions(L) COMMA index(I). { A = L; definitions_add_index(&A, I); }
 
 definition(A) ::= name(N) type(Y) column_options(O). { A = build_definition(p, &N, &Y, &O); }
+definition(A) ::= name(N) name(D) ID(W) column_options(O). {
+    struct type_name type = build_double(p, &D, &W);
+    A = build_definition(p, &N, &type, &O);
+}
 column_options(A) ::= . { A = (struct column_definition){0}; }
 column_options(A) ::= column_options(B) NOT NULL. { A = B; A.not_null = true; }
 column_options(A) ::= column_options(B) NULL. { A = B; }

@@ -301,6 +301,8 @@ struct statement {
     /* UPDATE: assignments, each with its column as `name`; UPSERT: ON DUPLICATE KEY UPDATE; SET:
      * the variables */
     struct expr_list *assignments;
+    struct name_list
+        *copies; /* UPSERT: the columns that ON DUPLICATE KEY UPDATE sets to VALUES() */
     struct expr *where;
     /* CREATE TABLE, ALTER TABLE */
     struct column_definition *definitions;

@@ -5,6 +5,7 @@
 #include "sql/run/json_text.h"
 
 #include <errno.h>
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -280,6 +281,8 @@ static enum converted convert(struct arena *a, const struct table_column *column
         return CONVERTED;
     switch (column->type) {
     case WR_FLOAT:
+        how = to_real(in, &out->real);
+        return how == CONVERTED && fabs(out->real) > FLT_MAX ? OUT_OF_RANGE : how;
     case WR_DOUBLE:
         return to_real(in, &out->real);
     case WR_DECIMAL:

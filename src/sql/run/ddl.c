@@ -30,6 +30,7 @@ static const struct {
     {"BINARY", WR_BINARY, true},        {"VARBINARY", WR_VARBINARY, true},
     {"DATE", WR_DATE, false},           {"TIME", WR_TIME, false},
     {"TIMESTAMP", WR_TIMESTAMP, false}, {"JSON", WR_JSON, false},
+    {"NUMERIC", WR_DECIMAL, true},
 };
 
 static int decimal_length(struct run *r, const struct type_name *t, uint32_t *length)

@@ -157,6 +157,41 @@ static void wr_unix_timestamp(sqlite3_context *c, int count, sqlite3_value **v)
         sqlite3_result_int64(c, ms / 1000 - (ms % 1000 < 0));
 }
 
+/* ---- zones ---- */
+
+/* An offset, +hh:mm or -hh:mm, or UTC, which SYSTEM is here. Zones of other names are not known. */
+static bool zone_read(bytes zone, int64_t *ms)
+{
+    const uint8_t *p = bytes_u8(zone);
+    int hours, minutes;
+
+    *ms = 0;
+    if (bytes_equal(zone, BYTES_LIT("UTC")) || bytes_equal(zone, BYTES_LIT("SYSTEM")))
+        return true;
+    if (zone.len != 6 || (p[0] != '+' && p[0] != '-') || p[3] != ':')
+        return false;
+    for (int i = 1; i < 6; i++)
+        if (i != 3 && (p[i] < '0' || p[i] > '9'))
+            return false;
+    hours = (p[1] - '0') * 10 + p[2] - '0';
+    minutes = (p[4] - '0') * 10 + p[5] - '0';
+    if (hours > 14 || minutes > 59)
+        return false;
+    *ms = (hours * 60 + minutes) * INT64_C(60000) * (p[0] == '-' ? -1 : 1);
+    return true;
+}
+
+static void wr_convert_tz(sqlite3_context *c, int count, sqlite3_value **v)
+{
+    int64_t ms, from, to;
+
+    (void)count;
+    if (!zone_read(text_of(v[1]), &from) || !zone_read(text_of(v[2]), &to))
+        sqlite3_result_null(c);
+    else if (take(c, v[0], &ms))
+        give(c, ms - from + to);
+}
+
 /* ---- formats ---- */
 
 static const char *const month_names[] = {"January",   "February", "March",    "April",
@@ -269,11 +304,10 @@ int moment_register(struct sqlite3 *sqlite)
         const char *name;
         int count;
         void (*fn)(sqlite3_context *c, int count, sqlite3_value **v);
-    } functions[] = {{"wr_moment", 1, wr_moment},
-                     {"wr_interval", 3, wr_interval},
-                     {"wr_date_format", 2, wr_date_format},
-                     {"wr_datediff", 2, wr_datediff},
-                     {"wr_unix_timestamp", 1, wr_unix_timestamp}};
+    } functions[] = {
+        {"wr_moment", 1, wr_moment},           {"wr_interval", 3, wr_interval},
+        {"wr_date_format", 2, wr_date_format}, {"wr_datediff", 2, wr_datediff},
+        {"wr_convert_tz", 3, wr_convert_tz},   {"wr_unix_timestamp", 1, wr_unix_timestamp}};
     int code = SQLITE_OK;
 
     for (size_t i = 0; i < PORT_COUNT(functions) && code == SQLITE_OK; i++)

@@ -67,6 +67,7 @@ static const struct {
     {"date", "wr_date", 1, 1, MOMENT},
     {"date_format", "wr_date_format", 2, 2, MOMENT},
     {"datediff", "wr_datediff", 2, 2, MOMENT},
+    {"convert_tz", "wr_convert_tz", 3, 3, MOMENT},
     {"timediff", timediff, 2, 2, MOMENT},
     {"row_number", "row_number", 0, 0, ANY},
     {"rank", "rank", 0, 0, ANY},

@@ -11,7 +11,7 @@ bool render_is_moment(const struct expr *e)
     if (e->type == EXPR_CALL)
         return run_is_word(e->text, "date_add") || run_is_word(e->text, "date_sub") ||
                run_is_word(e->text, "now") || run_is_word(e->text, "current_timestamp") ||
-               run_is_word(e->text, "from_unixtime");
+               run_is_word(e->text, "from_unixtime") || run_is_word(e->text, "convert_tz");
     return e->type == EXPR_CAST &&
            (run_is_word(e->text, "timestamp") || run_is_word(e->text, "datetime"));
 }

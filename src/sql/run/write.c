@@ -246,6 +246,33 @@ static int batch_write(const struct upsert *u, const struct planned *rows, size_
     return count ? changes_write(u, changes, planned, &count) : 0;
 }
 
+/* ON DUPLICATE KEY UPDATE is what UPSERT does if it sets each column that the statement names. */
+static int copies_check(struct run *r, const struct sql_table *t, const struct statement *s,
+                        const size_t *columns)
+{
+    bool *named = ARENA_ARRAY(r->arena, bool, t->column_count + s->columns->count);
+    size_t of;
+
+    for (size_t i = 0; i < s->columns->count; i++)
+        named[columns[i]] = columns[i] >= t->key_count;
+    for (const struct name_item *i = s->copies->first; i; i = i->next) {
+        of = 0;
+        for (const struct name_item *j = s->columns->first; j && !bytes_equal(i->name, j->name);
+             j = j->next)
+            of++;
+        if (of == s->columns->count)
+            return run_fail(r, FAULT_UNSUPPORTED,
+                            "ON DUPLICATE KEY UPDATE sets only columns that the INSERT names");
+        named[columns[of]] = false;
+    }
+    for (size_t i = 0; i < s->columns->count; i++)
+        if (named[columns[i]])
+            return run_fail(r, FAULT_UNSUPPORTED,
+                            "ON DUPLICATE KEY UPDATE sets every column that the INSERT names, but "
+                            "those of the key: UPSERT overwrites them all");
+    return 0;
+}
+
 int run_upsert(struct run *r, const struct statement *s)
 {
     struct planned *rows;
@@ -257,13 +284,16 @@ int run_upsert(struct run *r, const struct statement *s)
     if (s->assignments)
         return run_fail(
             r, FAULT_UNSUPPORTED,
-            "ON DUPLICATE KEY UPDATE is not served: UPSERT overwrites the columns it names");
+            "ON DUPLICATE KEY UPDATE is served with column = VALUES(column) alone: UPSERT "
+            "overwrites the columns it names");
     if (s->rows->count > ROWS_MAX)
         return run_fail(r, FAULT_UNSUPPORTED,
                         "One statement writes at most 2000 rows: send them in parts");
     RUN_TRY(hints_read(r, s->hints, &hints));
     RUN_TRY(table_find(r, &s->table, &t));
     RUN_TRY(columns_find(r, t, s->columns, columns));
+    if (s->copies)
+        RUN_TRY(copies_check(r, t, s, columns));
     u = (struct upsert){.r = r,
                         .table = t,
                         .columns = columns,
