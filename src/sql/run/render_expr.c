@@ -1,7 +1,10 @@
+#include "base/number.h"
 #include "sql/run/convert.h"
 #include "sql/run/moment.h"
 #include "sql/run/render_own.h"
 #include "sql/run/variable.h"
+
+#include <inttypes.h>
 
 static int put_column(struct render *w, const struct scope *s, const struct expr *e)
 {
@@ -185,11 +188,16 @@ static int put_subselect(struct render *w, const struct scope *s, const struct e
 
 static int put_variable(struct render *w, const struct expr *e)
 {
+    int64_t number;
     bytes value;
 
     if (!variable_find(w->r->session, e->text, &value))
         return run_fail(w->r, FAULT_UNKNOWN_VARIABLE, RUN_TEXT(e->text));
-    render_text(w, value);
+    /* A flag that is off is 0, as MySQL has it: who asks takes the text '0' for true. */
+    if (number_integer(value, &number))
+        render_put(w, arena_printf(w->r->arena, "%" PRId64, number).ptr);
+    else
+        render_text(w, value);
     return 0;
 }
 

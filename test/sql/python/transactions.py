@@ -111,7 +111,7 @@ class Transactions(unittest.TestCase):
         self.assertEqual(self.ask(self.a, "select * from plain where who = 'x'"), ())
         db = connect()  # autocommit is off, as the driver begins
         self.addCleanup(db.close)
-        self.assertEqual(self.ask(db, "select @@autocommit"), (("0",),))
+        self.assertEqual(self.ask(db, "select @@autocommit"), ((0,),))
         self.ask(db, "upsert into plain (who, n, v) values ('y', 1, 1)")
         self.assertEqual(len(self.ask(self.b, "select * from plain where who = 'y'")), 1)
         self.refused(1196, db, "rollback")
