@@ -194,6 +194,7 @@ int ots_decode_create_index_request(struct ctx *c, const void *message, struct w
     create->table = pb_view(m->main_table_name);
     create->index = *index;
     create->include_base_data = m->has_include_base_data && m->include_base_data;
+    create->scalar_index_keys = m->has_scalar_index_keys && m->scalar_index_keys;
     return 0;
 }
 
@@ -204,6 +205,8 @@ void ots_encode_create_index_request(struct buf *b, const struct wr_request *req
     pb_put_bytes(b, 1, create->table);
     ots_put_indexes(b, 2, &create->index, 1);
     pb_put_int(b, 3, create->include_base_data);
+    if (create->scalar_index_keys)
+        pb_put_int(b, OTS_FIELD_OWN, 1);
 }
 
 int ots_decode_drop_index_request(struct ctx *c, const void *message, struct wr_request *out)

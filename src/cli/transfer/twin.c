@@ -121,7 +121,8 @@ int twin_create_indexes(struct ctx *c, struct client *to, const struct wr_table_
     for (size_t i = 0; i < t->index_count; i++) {
         struct wr_request request = {
             .op = WR_OP_CREATE_INDEX,
-            .create_index = {t->table, t->indexes[i], .include_base_data = true}};
+            .create_index = {t->table, t->indexes[i], .include_base_data = true,
+                             .scalar_index_keys = true}}; /* SQL may have made it */
         int code = client_exec(c, to, &request, &reply);
 
         if (code && code != WR_E_UNSUPPORTED)

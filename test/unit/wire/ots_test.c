@@ -112,6 +112,12 @@ static void test_requests_without_vector(void **state)
                                      .column_count = 2}}},
         {.op = WR_OP_BATCH_WRITE_ROW,
          .batch_write_row = {.atomic = true, .transaction = BYTES_LIT("")}},
+        {.op = WR_OP_CREATE_INDEX,
+         .create_index = {.table = BYTES_LIT("t1"),
+                          .index = {.name = BYTES_LIT("ix"),
+                                    .key_columns = &names[1],
+                                    .key_column_count = 1},
+                          .scalar_index_keys = true}},
     };
     const char *const shows[] = {
         "t1",
@@ -126,6 +132,7 @@ static void test_requests_without_vector(void **state)
         "t", /* and a NUL, where the text ends but the name does not */
         "t1 read=-5 stream=1/1h/pk0,c",
         " atomic txn=",
+        "t1 index ix(c)00 scalar",
     };
     struct wr_request back;
 

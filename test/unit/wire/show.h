@@ -483,6 +483,7 @@ static inline void show_request_to(struct buf *b, const struct wr_request *r)
         buf_put_bytes(b, r->create_index.table);
         show_indexes(b, &r->create_index.index, 1);
         show_f(b, "%s", r->create_index.include_base_data ? " base" : "");
+        show_f(b, "%s", r->create_index.scalar_index_keys ? " scalar" : "");
         break;
     case WR_OP_DROP_INDEX:
         show_f(b, "%.*s %.*s", BYTES_FMT(r->drop_index.table), BYTES_FMT(r->drop_index.index));
