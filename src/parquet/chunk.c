@@ -100,8 +100,8 @@ struct packing {
 
 /* How long zstd searches; 0: as its level says. More takes its time: it must give at least so many
  * percent. The last one is for texts that have much in common, but not with what is near, such as
- * times: it looks at many places, but for matches that are worth telling where they are, and not at
- * more places or ahead of more bytes than pays: a fifth of a percent costs a third of the time. */
+ * times: it looks at fewer places and less far ahead than it could. On the campus sample that costs
+ * 0.2 percent of the file and saves a fifth of the time that all of an export takes. */
 static const struct effort {
     int level, strategy, hash_log, search_log, min_match;
     unsigned percent;

@@ -148,6 +148,9 @@ static void test_strangers_give_way(void **state)
         }
     }
     assert_true(answered(known, "/c1")); /* and nobody has taken this one's */
+    /* Another loop may still have one of the last in hand. */
+    for (int ms = 0; ms < 5000 && stat_now().evicted < PORT_COUNT(idle) - PLACES; ms += 5)
+        usleep(5000);
     assert_true(stat_now().evicted >= PORT_COUNT(idle) - PLACES);
     assert_true(stat_now().connections <= PLACES);
     assert_int_equal(take(idle[0], 1), 0); /* the oldest is closed */
