@@ -704,11 +704,8 @@ size_t plain_old_cells_size(const struct wr_row *row)
 
 uint8_t *plain_put_old_cells(uint8_t *p, const struct wr_row *row)
 {
-    uint8_t row_crc = 0;
-
     *p++ = TAG_ROW_PK;
-    p = put_change_cells(p, row, &row_crc);
-    return put_sum(p, TAG_ROW_CHECKSUM, crc8_byte(row_crc, 0));
+    return plain_put_change(p, row, WR_PUT);
 }
 
 size_t plain_record_size(const struct wr_row *row)

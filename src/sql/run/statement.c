@@ -287,6 +287,16 @@ static int tree_read(struct run *r, const struct statement **out)
     return 0;
 }
 
+/* False: it is none, and so the statement has ended. */
+static bool tree_begin(struct run *r, const struct statement **out)
+{
+    if (!tree_read(r, out))
+        return true;
+    warnings_forget(r->session);
+    outcome_note(r->session, r->out);
+    return false;
+}
+
 void session_run(struct session *s, struct arena *a, bytes sql, const struct statement *tree,
                  const struct wr_value *values, size_t value_count, struct sink *sink,
                  struct outcome *out)
@@ -296,11 +306,8 @@ void session_run(struct session *s, struct arena *a, bytes sql, const struct sta
 
     *out = (struct outcome){.affected = 0};
     r.deadline_ms = deadline_of(s);
-    if (!tree && tree_read(&r, &tree)) {
-        warnings_forget(s);
-        outcome_note(s, out);
+    if (!tree && !tree_begin(&r, &tree))
         return;
-    }
     if (is_diagnosis(tree)) {
         statements[tree->type](&r, tree);
         return;
@@ -347,11 +354,8 @@ enum session_begun session_begin(struct session *s, struct arena *a, bytes sql,
     r->deadline_ms = deadline_of(s);
     if (is_in_transaction(s) || run_is_tablestore(r))
         return SESSION_WHOLE;
-    if (!tree && tree_read(r, &tree)) {
-        warnings_forget(s);
-        outcome_note(s, out);
+    if (!tree && !tree_begin(r, &tree))
         return SESSION_ENDED;
-    }
     if (tree->parameter_count != value_count || !may_be_single(tree->type))
         return SESSION_WHOLE;
     warnings_forget(s);
