@@ -1,6 +1,7 @@
 /* md5_many.h: the MD5 of several texts at a time, each in its word of a vector. A step of MD5
  * waits for the one before, so a single text leaves most of a processor idle; eight texts side by
- * side take about as long as two of them one after the other with AVX2, as four without. */
+ * side take about as long as one and a half of them one after the other with AVX2, as four without.
+ */
 #ifndef WIRE_MD5_MANY_H
 #define WIRE_MD5_MANY_H
 

@@ -73,11 +73,28 @@ static void test_texts_that_differ(void **state)
     }
 }
 
+/* As long as pages and bodies are, each of another length. */
+static void test_long_texts(void **state)
+{
+    static uint8_t page[3 << 20];
+    bytes texts[MD5_MANY];
+    struct rng rng;
+
+    (void)state;
+    rng_init(&rng, 3);
+    for (size_t i = 0; i < sizeof(page); i++)
+        page[i] = (uint8_t)rng_next(&rng);
+    for (size_t i = 0; i < MD5_MANY; i++)
+        texts[i] = bytes_of(page + i, (2 << 20) + rng_below(&rng, 1 << 19));
+    check(texts, MD5_MANY);
+    check(texts, 2);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_each_number_of_texts),
-                                       cmocka_unit_test(test_one_after_the_other),
-                                       cmocka_unit_test(test_texts_that_differ)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_each_number_of_texts), cmocka_unit_test(test_one_after_the_other),
+        cmocka_unit_test(test_texts_that_differ), cmocka_unit_test(test_long_texts)};
     struct rng rng;
 
     rng_init(&rng, 2);
