@@ -56,6 +56,7 @@ static void http_free(struct http *h)
     if (h->listen_fd >= 0)
         close(h->listen_fd);
     pthread_mutex_destroy(&h->arrivals_lock);
+    pthread_mutex_destroy(&h->relief_lock);
     queue_end(h);
     mem_free(h);
 }
@@ -69,6 +70,7 @@ static struct http *http_new(const struct http_conf *conf)
     h->memory = conf->memory ? conf->memory : &h->own_memory;
     h->listen_fd = -1;
     pthread_mutex_init(&h->arrivals_lock, NULL);
+    pthread_mutex_init(&h->relief_lock, NULL);
     queue_init(h);
     return h;
 }

@@ -400,19 +400,20 @@ struct http {
     atomic_uint tls_version;
     struct address_count *addresses[1024]; /* connections by address, with a bound only */
     char address[80];
-    atomic_bool stopping;       /* nothing is accepted, answers say Connection: close */
-    atomic_bool closed;         /* no handler is called any more */
-    atomic_bool loops_quit;     /* the loop threads end */
-    atomic_ullong active;       /* a handler was called and the answer has not gone */
-    atomic_ullong pending;      /* a handler runs, or has parked its request */
-    atomic_size_t *memory;      /* bytes that requests and connections hold */
-    atomic_size_t own_memory;   /* where they are counted if nobody else counts with us */
-    atomic_size_t held;         /* bytes held for clients (share.c) */
-    struct share shares[1024];  /* of them, by client */
-    pthread_mutex_t queue_lock; /* over queues and the next three */
-    struct ring waiting_shares; /* with somebody in their queues */
-    size_t waiting_bytes;       /* of requests that wait for room */
-    atomic_size_t waiting;      /* how many they are; read without the lock */
+    atomic_bool stopping;        /* nothing is accepted, answers say Connection: close */
+    atomic_bool closed;          /* no handler is called any more */
+    atomic_bool loops_quit;      /* the loop threads end */
+    atomic_ullong active;        /* a handler was called and the answer has not gone */
+    atomic_ullong pending;       /* a handler runs, or has parked its request */
+    atomic_size_t *memory;       /* bytes that requests and connections hold */
+    atomic_size_t own_memory;    /* where they are counted if nobody else counts with us */
+    atomic_size_t held;          /* bytes held for clients (share.c) */
+    struct share shares[1024];   /* of them, by client */
+    pthread_mutex_t relief_lock; /* over the choice of who goes (relief.c) */
+    pthread_mutex_t queue_lock;  /* over queues and the next three */
+    struct ring waiting_shares;  /* with somebody in their queues */
+    size_t waiting_bytes;        /* of requests that wait for room */
+    atomic_size_t waiting;       /* how many they are; read without the lock */
     atomic_ullong accepted, late, connections, evicted, slowest;
 };
 

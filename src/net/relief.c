@@ -56,16 +56,32 @@ static bool is_alone(const struct loop *l)
            !pressed(l->http);
 }
 
+/* The next who has to go; NULL: what is held fits, or none of this loop can be chosen. What it held
+ * is counted as gone at once: two loops that choose at the same time would each cut one where one
+ * is enough. */
+static struct conn *choose(struct loop *l, const struct conn *but)
+{
+    struct http *h = l->http;
+    struct conn *c = NULL;
+
+    pthread_mutex_lock(&h->relief_lock);
+    if (!share_fits(h) && !is_alone(l) && (c = slowest(l, but)))
+        share_set_held(c, 0);
+    pthread_mutex_unlock(&h->relief_lock);
+    return c;
+}
+
 /* True: what is held fits now. */
 static bool relieve(struct loop *l, const struct conn *but)
 {
     struct conn *c;
 
-    while (!share_fits(l->http) && !is_alone(l) && (c = slowest(l, but))) {
+    while ((c = choose(l, but))) {
         atomic_fetch_add(&l->http->slowest, 1);
         exchange_cut(c, 503);
-        if (c->held) /* it is told so, and what was held for it goes with that */
-            share_hold(c, 0);
+        if (c->held) /* it is told so, and what was held for that goes with it */
+            share_set_held(c, 0);
+        queue_serve(l->http);
     }
     return share_fits(l->http);
 }
