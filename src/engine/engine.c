@@ -323,6 +323,12 @@ int engine_scrub(struct ctx *c, struct engine *e, struct scrub *s)
     return e->ops->files->scrub(c, e, s);
 }
 
+void engine_watch_damage(struct engine *e, void (*bell)(void *arg), void *arg)
+{
+    invariant(engine_has_files(e));
+    e->ops->files->watch_damage(e, bell, arg);
+}
+
 int engine_warm(struct ctx *c, struct engine *e, struct warm *w)
 {
     w->bytes = 0;

@@ -422,6 +422,10 @@ struct file_ops {
      * system allows it. One thread at a time. Damage that is found is no failure of the call; any
      * error ends the pass. E_BUSY: not now. */
     int (*scrub)(struct ctx *c, struct engine *e, struct scrub *s);
+    /* From now on bell(arg) is called, on a thread of the engine that it must not block and from
+     * which it must not call the engine, when scrub() has damage to tell that came up otherwise.
+     * bell NULL: no more calls once this returns. */
+    void (*watch_damage)(struct engine *e, void (*bell)(void *arg), void *arg);
     /* Reads a piece of what was read often before the engine was closed last, so that it is in the
      * cache; nothing above counts it as a read. One thread at a time. An error ends it. */
     int (*warm)(struct ctx *c, struct engine *e, struct warm *w);
@@ -579,6 +583,8 @@ void engine_leave(struct engine *e);
 /* E_UNSUPPORTED where the engine keeps no files. */
 int engine_checkpoint(struct ctx *c, struct engine *e, const char *dir);
 int engine_scrub(struct ctx *c, struct engine *e, struct scrub *s);
+/* Only where engine_has_files(). */
+void engine_watch_damage(struct engine *e, void (*bell)(void *arg), void *arg);
 int engine_warm(struct ctx *c, struct engine *e, struct warm *w);
 int engine_remember(struct ctx *c, struct engine *e);
 int engine_restore(struct ctx *c, const char *name, const struct engine_conf *conf,

@@ -109,6 +109,7 @@ static void rocks_free(struct rocks *r)
     mem_free(r->scrub.key);
     rocks_warm_close(r);
     rocks_damage_free(r);
+    kept_range_free(&r->covered);
     if (r->handle && !atomic_load(&r->failed))
         close_log(r);
     rocks_view_unref(r->view);
@@ -192,6 +193,7 @@ static void rocks_close(struct engine *e)
 
 static const struct file_ops rocks_file_ops = {.checkpoint = rocks_checkpoint,
                                                .scrub = rocks_scrub,
+                                               .watch_damage = rocks_damage_watch,
                                                .warm = rocks_warm,
                                                .remember = rocks_remember,
                                                .restore = rocks_restore};

@@ -5,6 +5,7 @@
 #include "base/thread.h"
 #include "engine/engine.h"
 #include "engine/folder.h"
+#include "engine/kept_range.h"
 #include "engine/watermark.h"
 
 #include <rocksdb/c.h>
@@ -116,15 +117,14 @@ struct damage {
     struct damage *next;
     char table[24]; /* "000012.sst" */
     char *text;
-    void *start, *end; /* the keys between which it lies; NULL: not known yet */
-    size_t start_len, end_len;
+    struct kept_range gap; /* the keys between which it lies; none: not known yet */
     bool told;
 };
 
-/* Keys that a range tombstone covers, which is to be compacted away. */
-struct covered {
-    void *start, *end; /* NULL: none */
-    size_t start_len, end_len;
+/* Who wants to hear of damage (file_ops.watch_damage). */
+struct damage_watch {
+    void (*bell)(void *arg); /* NULL: nobody */
+    void *arg;
 };
 
 /* A table file of the database. */
@@ -176,7 +176,8 @@ struct rocks {
     uint64_t stalls;
     struct damage *damages;
     atomic_uint damage_count; /* written under the lock, read without */
-    struct covered covered;
+    struct damage_watch damage_watch;
+    struct kept_range covered; /* by range tombstones, which are to be compacted away */
 
     struct scrub_state scrub;
     atomic_ullong bulk_files; /* made so far: their names */
@@ -259,6 +260,7 @@ uint64_t rocks_compaction_due(rocksdb_t *db);
 void rocks_covered_add(struct rocks *r, const struct key_range *range);
 /* The room thread: lets RocksDB compact by itself, or does it under watch. */
 void *rocks_room(void *arg);
+
 /* ---- rocks_tombstones.c */
 
 /* `buffered`: write buffers may have range tombstones, too. */
@@ -426,6 +428,7 @@ void rocks_damage_gap(struct ctx *c, rocksdb_t *db, const rocksdb_readoptions_t 
 void rocks_damage_stays(struct rocks *r, const char *table, const struct key_range *gap);
 /* Tells of one damaged file that was not told of. False: there is none. */
 bool rocks_damage_tell(struct ctx *c, struct rocks *r, struct scrub *s);
+void rocks_damage_watch(struct engine *e, void (*bell)(void *arg), void *arg);
 /* The least key behind another. */
 bytes rocks_key_behind(struct arena *a, bytes key);
 

@@ -52,8 +52,7 @@ void rocks_damage_note(struct rocks *r, const char *text)
 static void damage_free(struct damage *d)
 {
     mem_free(d->text);
-    mem_free(d->start);
-    mem_free(d->end);
+    kept_range_free(&d->gap);
     mem_free(d);
 }
 
@@ -75,9 +74,6 @@ void rocks_damage_free(struct rocks *r)
 {
     while (r->damages)
         rocks_damage_forget(r, r->damages->table);
-    mem_free(r->covered.start);
-    mem_free(r->covered.end);
-    r->covered = (struct covered){0};
 }
 
 const char **rocks_damage_names(struct ctx *c, struct rocks *r, size_t *count)
@@ -209,9 +205,30 @@ void rocks_damage_gap(struct ctx *c, rocksdb_t *db, const rocksdb_readoptions_t 
 
 /* ---- telling */
 
-static void *copy_of(bytes key)
+static struct damage *untold(struct rocks *r)
 {
-    return memcpy(mem_alloc(key.len + 1), key.len ? key.ptr : "", key.len);
+    struct damage *d = r->damages;
+
+    while (d && (d->told || !d->gap.is))
+        d = d->next;
+    return d;
+}
+
+/* Under the lock: so nobody is called who has said that he wants to hear no more. */
+static void ring(struct rocks *r)
+{
+    if (r->damage_watch.bell && untold(r))
+        r->damage_watch.bell(r->damage_watch.arg);
+}
+
+void rocks_damage_watch(struct engine *e, void (*bell)(void *arg), void *arg)
+{
+    struct rocks *r = PORT_CONTAINER(e, struct rocks, base);
+
+    pthread_mutex_lock(&r->lock);
+    r->damage_watch = (struct damage_watch){bell, arg};
+    ring(r);
+    pthread_mutex_unlock(&r->lock);
 }
 
 void rocks_damage_stays(struct rocks *r, const char *table, const struct key_range *gap)
@@ -220,11 +237,9 @@ void rocks_damage_stays(struct rocks *r, const char *table, const struct key_ran
 
     pthread_mutex_lock(&r->lock);
     d = *find(r, bytes_str(table));
-    if (d && !d->start && gap->start.len) {
-        d->start = copy_of(gap->start);
-        d->start_len = gap->start.len;
-        d->end = copy_of(gap->end);
-        d->end_len = gap->end.len;
+    if (d && !d->gap.is && gap->start.len) {
+        kept_range_widen(&d->gap, gap);
+        ring(r);
     }
     pthread_mutex_unlock(&r->lock);
 }
@@ -236,13 +251,11 @@ bool rocks_damage_tell(struct ctx *c, struct rocks *r, struct scrub *s)
     if (!atomic_load(&r->damage_count))
         return false;
     pthread_mutex_lock(&r->lock);
-    for (d = r->damages; d && (d->told || !d->start); d = d->next)
-        ;
-    if (d) {
+    if ((d = untold(r))) {
         d->told = true;
         s->damage = arena_printf(&c->arena, "%s/%s: %s", r->folder.db, d->table, d->text).ptr;
-        s->range.start = arena_copy(&c->arena, bytes_of(d->start, d->start_len));
-        s->range.end = arena_copy(&c->arena, bytes_of(d->end, d->end_len));
+        s->range.start = arena_copy(&c->arena, d->gap.range.start);
+        s->range.end = arena_copy(&c->arena, d->gap.range.end);
     }
     pthread_mutex_unlock(&r->lock);
     return d != NULL;

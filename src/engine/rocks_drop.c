@@ -32,15 +32,29 @@ static int range_deletes(struct ctx *c, struct rocks *r, struct handle *h,
     return err ? rocks_request_fail(c, err) : E_OK;
 }
 
-/* One tombstone. Also moves the read view on, which would keep the keys alive. */
-static int drop_covered(struct ctx *c, struct rocks *r, const struct key_range *range, bytes end)
+static void compact(struct handle *h, bytes start, bytes end)
+{
+    rocksdb_compactoptions_t *how = rocksdb_compactoptions_create();
+
+    rocksdb_compactoptions_set_exclusive_manual_compaction(how, 0);
+    rocksdb_compact_range_opt(h->db, how, start.ptr, start.len, end.ptr, end.len);
+    rocksdb_compactoptions_destroy(how);
+}
+
+/* One tombstone; and if `compacts`, a compaction that takes it away with all that it covers. Also
+ * moves the read view on, which would keep the keys alive. */
+static int drop_covered(struct ctx *c, struct rocks *r, struct handle *h, bytes start, bytes end,
+                        bool compacts)
 {
     rocksdb_writebatch_t *edits = rocksdb_writebatch_create();
     int code;
 
-    rocksdb_writebatch_delete_range(edits, range->start.len ? range->start.ptr : "",
-                                    range->start.len, end.ptr, end.len);
+    rocksdb_writebatch_delete_range(edits, start.len ? start.ptr : "", start.len, end.ptr, end.len);
+    rocks_tombstones_begin(h);
     code = rocks_write_and_wait(r, edits);
+    if (code == E_OK && compacts)
+        compact(h, start, end);
+    rocks_tombstones_end(h);
     return code == E_OK ? E_OK : fail_code(c, code);
 }
 
@@ -49,39 +63,21 @@ static int drop_covered(struct ctx *c, struct rocks *r, const struct key_range *
 static int drop_damaged(struct ctx *c, struct rocks *r, struct handle *h,
                         const struct key_range *range, bytes last)
 {
-    int code;
-
-    rocks_tombstones_begin(h);
-    code = drop_covered(c, r, range, rocks_key_behind(&c->arena, last));
-    rocks_tombstones_end(h);
-    TRY(code);
+    TRY(drop_covered(c, r, h, range->start, rocks_key_behind(&c->arena, last), false));
     if (rocks_damage_is(r))
         rocks_fail(r, E_UNAVAILABLE, "a damaged file is to be done without",
                    "what was stored there is erased");
     return E_OK;
 }
 
-/* A range of many keys: a tombstone, and a compaction that takes both away, since reads slow down
- * with every range tombstone that lies about. */
+/* A range of many keys. Reads slow down with every range tombstone that lies about, so it is
+ * compacted away; where that may not be, rocks_space.c does it as far as there is room. */
 static int drop_many(struct ctx *c, struct rocks *r, struct handle *h,
                      const struct key_range *range, bytes last)
 {
-    bytes end = rocks_key_behind(&c->arena, last);
-    rocksdb_compactoptions_t *how;
-    int code;
+    bool compacts = !rocks_space_short(r) && !atomic_load(&h->compaction_off);
 
-    rocks_tombstones_begin(h);
-    code = drop_covered(c, r, range, end);
-    if (code != E_OK || rocks_space_short(r) || atomic_load(&h->compaction_off)) {
-        rocks_tombstones_end(h);
-        return code; /* rocks_space.c compacts as far as there is room */
-    }
-    how = rocksdb_compactoptions_create();
-    rocksdb_compactoptions_set_exclusive_manual_compaction(how, 0);
-    rocksdb_compact_range_opt(h->db, how, range->start.ptr, range->start.len, end.ptr, end.len);
-    rocksdb_compactoptions_destroy(how);
-    rocks_tombstones_end(h);
-    return E_OK;
+    return drop_covered(c, r, h, range->start, rocks_key_behind(&c->arena, last), compacts);
 }
 
 /* The greatest key of that length below the key; empty: there is none. */
@@ -159,21 +155,12 @@ static int delete_keys(struct ctx *c, struct rocks *r, const struct partition_sp
 static int compact_ranges(struct ctx *c, struct rocks *r, const struct partition_spec *p)
 {
     for (size_t i = 0; i < p->range_count; i++) {
-        rocksdb_compactoptions_t *how = rocksdb_compactoptions_create();
         struct entry in;
-        int code = rocks_enter(c, r, VIEW_LATEST, &in);
 
-        rocksdb_compactoptions_set_exclusive_manual_compaction(how, 0);
-        if (code == E_OK && atomic_load(&in.handle->compaction_off)) {
-            rocks_leave(&in);
-        } else if (code == E_OK) {
-            rocksdb_compact_range_opt(in.handle->db, how, p->ranges[i].start.ptr,
-                                      p->ranges[i].start.len, p->ranges[i].end.ptr,
-                                      p->ranges[i].end.len);
-            rocks_leave(&in);
-        }
-        rocksdb_compactoptions_destroy(how);
-        TRY(code);
+        TRY(rocks_enter(c, r, VIEW_LATEST, &in));
+        if (!atomic_load(&in.handle->compaction_off))
+            compact(in.handle, p->ranges[i].start, p->ranges[i].end);
+        rocks_leave(&in);
     }
     return E_OK;
 }

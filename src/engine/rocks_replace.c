@@ -3,6 +3,7 @@
 #include "engine/rocks.h"
 
 #include "base/buf.h"
+#include "base/fault.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -164,6 +165,7 @@ int rocks_replace(struct ctx *c, struct rocks *r, rocksdb_t **db)
     if (!replaced)
         return E_OK;
     rocksdb_close(*db);
+    (void)fault_hit(FAULT_replace_before_drop);
     for (size_t i = 0; i < replaced; i++)
         drop(r, list[i], &files[i]);
     *db = rocksdb_open(r->options, r->folder.db, &err);

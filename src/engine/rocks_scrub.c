@@ -46,27 +46,11 @@ static bytes scrub_key(const struct scrub_state *s)
 static struct key_range table_range(struct ctx *c, const struct rocks_look *l, bytes table,
                                     bytes at)
 {
-    struct key_range range = {arena_copy(&c->arena, at), BYTES_NONE};
-    const rocksdb_livefiles_t *files = l->db && table.len ? rocksdb_livefiles(l->db) : NULL;
-    int n = files ? rocksdb_livefiles_count(files) : 0;
+    struct table_file file;
 
-    for (int i = 0; i < n; i++) {
-        const char *name = rocksdb_livefiles_name(files, i);
-        bytes key;
-        char *end;
-
-        if (!strstr(name, table.ptr))
-            continue;
-        key.ptr = rocksdb_livefiles_smallestkey(files, i, &key.len);
-        range.start = arena_copy(&c->arena, key);
-        key.ptr = rocksdb_livefiles_largestkey(files, i, &key.len);
-        end = arena_zalloc(&c->arena, key.len + 1); /* the least key behind the largest */
-        memcpy(end, key.ptr, key.len);
-        range.end = bytes_of(end, key.len + 1);
-    }
-    if (files)
-        rocksdb_livefiles_destroy(files);
-    return range;
+    if (!l->db || !table.len || !rocks_table_find(c, l->db, table.ptr, &file))
+        return (struct key_range){arena_copy(&c->arena, at), BYTES_NONE};
+    return (struct key_range){file.first, rocks_key_behind(&c->arena, file.last)};
 }
 
 /* What can be read in front of the damage, since the last step, and behind it, is whole. */

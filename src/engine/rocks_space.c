@@ -187,41 +187,26 @@ static void compaction_switch(struct rocks *r, struct handle *h, bool off)
 /* Of several ranges it is the one around all. */
 void rocks_covered_add(struct rocks *r, const struct key_range *range)
 {
-    struct covered *x = &r->covered;
-
     pthread_mutex_lock(&r->lock);
-    if (!x->start || bytes_compare(range->start, bytes_of(x->start, x->start_len)) < 0) {
-        mem_free(x->start);
-        x->start = memcpy(mem_alloc(range->start.len + 1), range->start.ptr, range->start.len);
-        x->start_len = range->start.len;
-    }
-    if (!x->end || bytes_compare(range->end, bytes_of(x->end, x->end_len)) > 0) {
-        mem_free(x->end);
-        x->end = memcpy(mem_alloc(range->end.len + 1), range->end.ptr, range->end.len);
-        x->end_len = range->end.len;
-    }
+    kept_range_widen(&r->covered, range);
     pthread_mutex_unlock(&r->lock);
 }
 
 /* Compacts range tombstones away that are in the way of bulks. */
 static void uncover(struct rocks *r, struct handle *h, uint64_t floor)
 {
-    struct covered covered;
-    struct key_range range;
+    struct kept_range covered;
 
     pthread_mutex_lock(&r->lock);
     covered = r->covered;
-    r->covered = (struct covered){0};
+    r->covered = (struct kept_range){0};
     pthread_mutex_unlock(&r->lock);
-    if (!covered.start)
+    if (!covered.is)
         return;
-    range = (struct key_range){bytes_of(covered.start, covered.start_len),
-                               bytes_of(covered.end, covered.end_len)};
     atomic_store(&r->squeezing, true);
-    squeeze(r, h, &range, floor);
+    squeeze(r, h, &covered.range, floor);
     atomic_store(&r->squeezing, false);
-    mem_free(covered.start);
-    mem_free(covered.end);
+    kept_range_free(&covered);
 }
 
 static void room_check(struct rocks *r, struct handle *h, struct room *room)

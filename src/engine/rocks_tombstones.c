@@ -3,10 +3,10 @@
  * Iterators of what is cached leave rows out unless they ignore range tombstones (decision 31), so
  * ranges are asked of memory only while there is none. Two write them: drop_covered() in
  * rocks_drop.c, between rocks_tombstones_begin() and rocks_tombstones_end(), and rocks_replace.c
- * into a table file, before anybody has the database. That there is none any
- * more is proved: what the write buffers had at that moment is flushed, and then no table file of
- * the database has one. Until then, and so after each opening, there may be one. Files that are
- * taken over whole (rocks_bulk.c) have none, and nobody has keys where they go.
+ * into a table file, before anybody has the database. That there is none any more is proved: what
+ * the write buffers had at that moment is flushed, and then no table file of the database has one.
+ * Until then, and so after each opening, there may be one. Files that are taken over whole
+ * (rocks_bulk.c) have none, and nobody has keys where they go.
  *
  * The table files are looked at directly. RocksDB has their number as a property, but reads what is
  * not in memory for it under the lock that every write takes.

@@ -53,7 +53,9 @@ static void on_log(void *arg, char level, const char *line)
 
 struct wr_db *life_open(struct life *l)
 {
-    struct wr_setting settings[] = {{"table_ops_per_s_max", "0"}};
+    struct wr_setting settings[] = {
+        {"table_ops_per_s_max", "0"},
+        {"scrub_bytes_per_s_max", "0"}}; /* storage tells what it comes upon */
     struct wr_options o = {.version = WR_API_VERSION,
                            .engine = "rocks",
                            .dir = l->dir,

@@ -74,7 +74,7 @@ struct wr_db {
     struct index_drainer *index_drainer; /* likewise */
     struct local_indexes *local_indexes; /* likewise */
     struct router *router;               /* NULL: the engine is one map */
-    struct scrubber *scrubber;           /* NULL: no scrub */
+    struct scrubber *scrubber;           /* NULL: the engine keeps no files */
     struct warmer *warmer;               /* NULL: the engine keeps no files */
     struct sampler *sampler;             /* NULL: no heat maps */
     struct size_watch *sizes;

@@ -9,15 +9,15 @@
 #include <stdio.h>
 
 #define FIRST_PASS_S 60 /* a server that has just started has better things to do */
-#define LOOK_US 1000000 /* between passes: has the engine come upon damage otherwise? */
 #define STEP_BYTES_MIN ((int64_t)64 << 10)
 #define STEP_BYTES_MAX ((int64_t)1 << 20)
 #define KEY_BYTES_SHOWN 24 /* of the keys around damage */
 
 struct scrubber {
     struct wr_db *db;
+    struct task *task;
     int64_t start_us; /* of the pass under way; 0: none is */
-    int64_t next_us;  /* when the next one begins */
+    int64_t next_us;  /* when the next one begins; INT64_MAX: never, there are none */
     _Atomic uint64_t bytes, errors, passes;
     _Atomic int64_t last_s;
 };
@@ -76,11 +76,15 @@ static uint64_t step_bytes(int64_t rate)
                                               : size);
 }
 
+/* The engine wakes the task when it has come upon damage otherwise (engine_watch_damage()). */
 static int64_t until_next(const struct scrubber *s)
 {
-    int64_t left_us = s->next_us - clock_mono_us(&s->db->clock);
+    int64_t left_us;
 
-    return left_us < 0 ? 0 : left_us < LOOK_US ? left_us : LOOK_US;
+    if (s->next_us == INT64_MAX)
+        return TASK_NEVER;
+    left_us = s->next_us - clock_mono_us(&s->db->clock);
+    return left_us < 0 ? 0 : left_us;
 }
 
 static void pass_ended(struct scrubber *s, struct task_step *step)
@@ -130,7 +134,8 @@ static int scrub_step(void *arg, struct task_step *step)
     ctx_release(&c);
     step->bytes = scrub.bytes;
     if (!scrub.bytes_max) {
-        step->next_us = until_next(s);
+        step->more = !code && scrub.damage; /* of another file, perhaps */
+        step->next_us = step->more ? 0 : until_next(s);
         return code;
     }
     step->more = !code && !scrub.ended;
@@ -144,6 +149,13 @@ static int scrub_step(void *arg, struct task_step *step)
     return code;
 }
 
+static void bell(void *arg)
+{
+    struct scrubber *s = arg;
+
+    task_wake(s->task);
+}
+
 struct scrubber *scrubber_start(struct wr_db *db)
 {
     int64_t every_s = db->limits.scrub_pass_s_min;
@@ -151,16 +163,21 @@ struct scrubber *scrubber_start(struct wr_db *db)
         .name = "scrub", .thread = TASK_SHORT, .priority = PRIORITY_SCRUB, .run = scrub_step};
     struct scrubber *s;
 
-    if (!db->limits.scrub_bytes_per_s_max || !engine_has_files(db->engine))
+    if (!engine_has_files(db->engine))
         return NULL;
     s = mem_zalloc(sizeof(*s));
     s->db = db;
-    s->next_us =
-        clock_mono_us(&db->clock) + (every_s < FIRST_PASS_S ? every_s : FIRST_PASS_S) * 1000000;
+    s->next_us = INT64_MAX;
+    if (db->limits.scrub_bytes_per_s_max)
+        s->next_us =
+            clock_mono_us(&db->clock) + (every_s < FIRST_PASS_S ? every_s : FIRST_PASS_S) * 1000000;
     spec.arg = s;
     spec.first_us = until_next(s);
-    if (scheduler_add(db->background, &spec))
+    s->task = scheduler_add(db->background, &spec);
+    if (s->task) {
+        engine_watch_damage(db->engine, bell, s);
         return s;
+    }
     log_error(&db->log, "scrub: the system gives no thread: stored blocks are not verified");
     mem_free(s);
     return NULL;
@@ -168,6 +185,8 @@ struct scrubber *scrubber_start(struct wr_db *db)
 
 void scrubber_free(struct scrubber *s)
 {
+    if (s)
+        engine_watch_damage(s->db->engine, NULL, NULL);
     mem_free(s);
 }
 

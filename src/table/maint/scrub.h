@@ -2,7 +2,7 @@
  * against its checksums, so that what rots is found while there is a backup to go back to.
  *
  * Settings: scrub_bytes_per_s_max (0: no scrub) and scrub_pass_s_min. Damage is a log line of level
- * E, and counted. */
+ * E, and counted; so is what the engine comes upon otherwise, at once and with any setting. */
 #ifndef TABLE_MAINT_SCRUB_H
 #define TABLE_MAINT_SCRUB_H
 
@@ -12,7 +12,7 @@
 
 struct scrubber;
 
-/* NULL if there is nothing to do: by setting, or because the engine keeps no files. */
+/* NULL if the engine keeps no files. */
 struct scrubber *scrubber_start(struct wr_db *db);
 
 /* After the scheduler was stopped. NULL is allowed. */

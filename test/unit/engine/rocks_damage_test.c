@@ -10,7 +10,10 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -666,7 +669,6 @@ static void layers_make(struct bed *b)
 {
     struct edit edits[LAYER_ROWS / LAYERS];
 
-    bed_init(b);
     for (int layer = 0; layer < LAYERS; layer++) {
         size_t n = 0;
 
@@ -715,61 +717,374 @@ static void erase_gap(struct bed *b, const struct key_range *gap)
     assert_int_equal(engine_erase(&b->c, b->e, &spec), E_OK);
 }
 
+static void forget_logged(struct bed *b)
+{
+    pthread_mutex_lock(&b->lock);
+    b->logged[0] = 0;
+    pthread_mutex_unlock(&b->lock);
+}
+
+static bool lies_in(bytes key, const struct key_range *range)
+{
+    return bytes_compare(key, range->start) >= 0 && bytes_compare(key, range->end) < 0;
+}
+
+static void count_rings(void *arg)
+{
+    atomic_fetch_add((atomic_uint *)arg, 1);
+}
+
+/* Compaction has come upon a damaged block of the newest of LAYERS files, whose name is in `name`;
+ * storage is open again, and has told *gap, which is in the arena of `c`. */
+static void meet_damage(struct bed *b, struct ctx *c, char name[300], struct key_range *gap)
+{
+    atomic_uint rings = 0;
+    struct scrub told = {0};
+
+    layers_make(b);
+    find_file(b->dir, "", ".sst", name, 300);
+    flip_bit(b, name, file_size(b, name) / 3, 2);
+    bed_open(b, "rocks");
+    engine_watch_damage(b->e, count_rings, &rings);
+    wait_logged(b, "nothing is compacted until");
+    wait_logged(b, "open again, writes go on");
+    assert_int_equal(atomic_load(&rings), 1);
+    assert_int_equal(engine_scrub(c, b->e, &told), E_OK);
+    assert_non_null(told.damage);
+    assert_non_null(strstr(told.damage, name + strlen("db/")));
+    assert_true(bytes_compare(told.range.start, told.range.end) < 0);
+    *gap = told.range;
+    assert_int_equal(engine_scrub(c, b->e, &told), E_OK);
+    assert_null(told.damage);
+    engine_watch_damage(b->e, NULL, NULL);
+}
+
+/* Every row is what it was; those in the gap were erased. */
+static void expect_rows(struct bed *b, const struct key_range *gap)
+{
+    for (int i = 0; i < LAYER_ROWS; i++)
+        if (lies_in(layer_key(b, i), gap))
+            bed_expect(b, layer_key(b, i).ptr, "-");
+        else
+            assert_int_equal(rows_damaged(b, i, i + 1), 0);
+}
+
 /* A damaged block that compaction meets: writes go on, and so does what else is stored; the keys
  * are told; and when they are erased the file goes, and compaction goes on. */
 static void test_compaction_meets_damage(void **state)
 {
-    struct scrub told = {0};
+    struct key_range gap;
     char name[300];
+    struct ctx c;
     struct bed b;
     int damaged, left = 0;
 
     (void)state;
-    layers_make(&b);
-    find_file(b.dir, "", ".sst", name, sizeof(name));
-    flip_bit(&b, name, file_size(&b, name) / 3, 2);
-    bed_open(&b, "rocks");
-    wait_logged(&b, "nothing is compacted until");
-    wait_logged(&b, "open again, writes go on");
+    ctx_init(&c, NULL, NULL, NULL, 0);
+    bed_init(&b);
+    meet_damage(&b, &c, name, &gap);
     assert_int_equal(bed_put(&b, "more", "1"), E_OK);
     bed_expect(&b, "more", "1");
     damaged = rows_damaged(&b, 0, LAYER_ROWS);
     assert_in_range(damaged, 1, LAYER_ROWS / LAYERS);
-
-    bed_ctx_again(&b);
-    assert_int_equal(engine_scrub(&b.c, b.e, &told), E_OK);
-    assert_non_null(told.damage);
-    assert_non_null(strstr(told.damage, name + strlen("db/")));
-    assert_true(bytes_compare(told.range.start, told.range.end) < 0);
     for (int i = 0; i < LAYER_ROWS; i++) {
-        bytes key = layer_key(&b, i);
-
-        if (bytes_compare(key, told.range.start) < 0 || bytes_compare(key, told.range.end) >= 0)
+        if (!lies_in(layer_key(&b, i), &gap))
             assert_int_equal(rows_damaged(&b, i, i + 1), 0);
         else
             left++;
     }
     assert_true(left >= damaged && left < LAYER_ROWS / 2);
 
-    pthread_mutex_lock(&b.lock);
-    b.logged[0] = 0;
-    pthread_mutex_unlock(&b.lock);
-    erase_gap(&b, &told.range);
+    forget_logged(&b);
+    erase_gap(&b, &gap);
     wait_logged(&b, "another file is in its place");
     wait_logged(&b, "open again, writes go on");
     assert_int_equal(bed_put(&b, "more", "2"), E_OK);
-    for (int i = 0; i < LAYER_ROWS; i++) {
-        bytes key = layer_key(&b, i);
-
-        if (bytes_compare(key, told.range.start) < 0 || bytes_compare(key, told.range.end) >= 0)
-            assert_int_equal(rows_damaged(&b, i, i + 1), 0);
-        else
-            bed_expect(&b, key.ptr, "-");
-    }
+    expect_rows(&b, &gap);
     assert_int_not_equal(access(path_of(&b, name), F_OK), 0);
     bed_close(&b);
     bed_open(&b, "rocks"); /* its list of files is whole */
     bed_expect(&b, "more", "2");
+    bed_release(&b);
+    ctx_release(&c);
+}
+
+/* Who hears of it late is told at once. */
+static void test_damage_told_late(void **state)
+{
+    atomic_uint rings = 0;
+    struct scrub told = {0};
+    char name[300];
+    struct bed b;
+
+    (void)state;
+    bed_init(&b);
+    layers_make(&b);
+    find_file(b.dir, "", ".sst", name, sizeof(name));
+    flip_bit(&b, name, file_size(&b, name) / 3, 2);
+    bed_open(&b, "rocks");
+    wait_logged(&b, "nothing is compacted until");
+    engine_watch_damage(b.e, count_rings, &rings);
+    assert_int_equal(atomic_load(&rings), 1);
+    bed_ctx_again(&b);
+    assert_int_equal(engine_scrub(&b.c, b.e, &told), E_OK);
+    assert_non_null(told.damage);
+    engine_watch_damage(b.e, count_rings, &rings);
+    assert_int_equal(atomic_load(&rings), 1); /* there is nothing new */
+    bed_release(&b);
+}
+
+/* ---- readers while another file takes the damaged one's place */
+
+struct readers {
+    struct bed *b;
+    const struct key_range *gap;
+    atomic_bool stop;
+    atomic_ullong good, away, wrong;
+};
+
+/* A row in the gap may be refused, be there or be gone; each other one is there, except while
+ * storage is opened again. */
+static bool answer_is_right(const struct readers *r, struct ctx *c, const struct get *g, int row)
+{
+    if (lies_in(g->key, r->gap) && (g->code == E_CORRUPT || (g->code == E_OK && !g->found)))
+        return true;
+    return g->code == E_OK && g->found && bytes_equal(g->value, row_value(c, row));
+}
+
+static void *read_rows(void *arg)
+{
+    struct readers *r = arg;
+    struct bed own = {.lock = PTHREAD_MUTEX_INITIALIZER}; /* of which only the context is used */
+    struct rng rng;
+
+    rng_init(&rng, (uint64_t)(uintptr_t)&own);
+    clock_real_init(&own.clock);
+    own.log = (struct log){.level = 'E', .sink = bed_sink, .arg = &own, .clock = &own.clock};
+    while (!atomic_load(&r->stop)) {
+        int row = (int)rng_below(&rng, LAYER_ROWS);
+        struct get g = {0};
+
+        bed_ctx(&own);
+        g.key = layer_key(&own, row);
+        g.code = bed_wait_get(&own.c, r->b->e, &g);
+        if (g.code == E_UNAVAILABLE) {
+            atomic_fetch_add(&r->away, 1);
+            usleep(1000);
+        } else if (answer_is_right(r, &own.c, &g, row))
+            atomic_fetch_add(&r->good, 1);
+        else
+            atomic_fetch_add(&r->wrong, 1);
+        ctx_release(&own.c);
+    }
+    return NULL;
+}
+
+static void test_readers_while_a_file_is_replaced(void **state)
+{
+    struct readers readers = {0};
+    pthread_t threads[3];
+    struct key_range gap;
+    char name[300];
+    struct ctx c;
+    struct bed b;
+
+    (void)state;
+    ctx_init(&c, NULL, NULL, NULL, 0);
+    bed_init(&b);
+    meet_damage(&b, &c, name, &gap);
+    forget_logged(&b);
+    readers.b = &b;
+    readers.gap = &gap;
+    for (size_t i = 0; i < PORT_COUNT(threads); i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, read_rows, &readers), 0);
+    while (!atomic_load(&readers.good))
+        usleep(1000);
+    erase_gap(&b, &gap);
+    wait_logged(&b, "another file is in its place");
+    wait_logged(&b, "open again, writes go on");
+    for (uint64_t before = atomic_load(&readers.good); atomic_load(&readers.good) < before + 100;)
+        usleep(1000);
+    atomic_store(&readers.stop, true);
+    for (size_t i = 0; i < PORT_COUNT(threads); i++)
+        pthread_join(threads[i], NULL);
+    print_message("%llu right answers, %llu while storage was opened again\n",
+                  (unsigned long long)readers.good, (unsigned long long)readers.away);
+    assert_int_equal(atomic_load(&readers.wrong), 0);
+    expect_rows(&b, &gap);
+    bed_release(&b);
+    ctx_release(&c);
+}
+
+/* ---- a kill between */
+
+#define KILLED "killed" /* as the first argument: this is the process that dies */
+
+/* What it tells before. */
+struct killed {
+    char name[300];
+    size_t lens[2];
+    char keys[2][64]; /* of the gap */
+};
+
+/* With WR_FAULT. */
+static int be_killed(const char *dir)
+{
+    struct killed k = {0};
+    struct key_range gap;
+    struct ctx c;
+    struct bed b;
+
+    ctx_init(&c, NULL, NULL, NULL, 0);
+    bed_init(&b);
+    folder_remove(b.dir);
+    snprintf(b.dir, sizeof(b.dir), "%s", dir);
+    meet_damage(&b, &c, k.name, &gap);
+    k.lens[0] = gap.start.len;
+    k.lens[1] = gap.end.len;
+    if (gap.start.len > sizeof(k.keys[0]) || gap.end.len > sizeof(k.keys[1]))
+        return 1;
+    memcpy(k.keys[0], gap.start.ptr, gap.start.len);
+    memcpy(k.keys[1], gap.end.ptr, gap.end.len);
+    if (write(STDOUT_FILENO, &k, sizeof(k)) != sizeof(k))
+        return 1;
+    erase_gap(&b, &gap);
+    wait_logged(&b, "another file is in its place");
+    return 2;
+}
+
+/* What is written to standard output while a folder is filled goes to the other end. */
+static struct killed run_killed(struct bed *b, const char *fault)
+{
+    struct killed k = {0};
+    int pipes[2], status;
+    pid_t child;
+
+    assert_int_equal(pipe(pipes), 0);
+    child = fork();
+    if (child == 0) {
+        struct rlimit no_core = {0, 0};
+
+        setrlimit(RLIMIT_CORE, &no_core);
+        dup2(pipes[1], STDOUT_FILENO);
+        close(pipes[0]);
+        close(pipes[1]);
+        setenv("WR_FAULT", fault, 1);
+        execl("/proc/self/exe", "rocks_damage_test", KILLED, b->dir, (char *)NULL);
+        _exit(4);
+    }
+    close(pipes[1]);
+    assert_int_equal(read(pipes[0], &k, sizeof(k)), sizeof(k));
+    close(pipes[0]);
+    waitpid(child, &status, 0);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+    return k;
+}
+
+/* Another file was taken over, and the damaged one is still on the list: both are there, what was
+ * erased stays so, and when compaction comes upon the damage again, it is done again. */
+static void test_killed_before_the_damaged_file_goes(void **state)
+{
+    struct key_range gap;
+    struct killed k;
+    struct bed b;
+
+    (void)state;
+#ifndef WR_FAULTS
+    skip();
+#endif
+    bed_init(&b);
+    k = run_killed(&b, "replace_before_drop:crash:1");
+    gap.start = bytes_of(k.keys[0], k.lens[0]);
+    gap.end = bytes_of(k.keys[1], k.lens[1]);
+    assert_int_equal(access(path_of(&b, k.name), F_OK), 0);
+    bed_open(&b, "rocks");
+    expect_rows(&b, &gap);
+    wait_logged(&b, "another file is in its place");
+    wait_logged(&b, "open again, writes go on");
+    assert_null(strstr(b.logged, "nothing is compacted until"));
+    expect_rows(&b, &gap);
+    assert_int_not_equal(access(path_of(&b, k.name), F_OK), 0);
+    bed_release(&b);
+}
+
+/* ---- the scrub */
+
+#define NUMBER_FAR 1000000 /* between files whose names end alike: "000012.sst", "1000012.sst" */
+#define NUMBER_TRIES 16
+#define NEXT_FILE_NUMBER 3 /* of a MANIFEST's edit: what comes next */
+
+static int file_number(const char *name)
+{
+    return atoi(name + strlen("db/"));
+}
+
+/* The next table file of the closed folder gets about that number. */
+static void number_next(struct bed *b, uint64_t next)
+{
+    uint8_t entry[11] = {NEXT_FILE_NUMBER};
+    char name[300];
+    size_t n = 1;
+
+    for (; next >= 0x80; next >>= 7)
+        entry[n++] = (uint8_t)(next | 0x80);
+    entry[n++] = (uint8_t)next;
+    find_file(b->dir, "MANIFEST", "", name, sizeof(name));
+    assert_int_equal(log_file_append(path_of(b, name), bytes_of(entry, n)), 0);
+}
+
+static void bulk_one(struct bed *b, const char *key)
+{
+    struct bulk *bulk;
+
+    assert_int_equal(engine_bulk(&b->c, b->e, 1, &bulk), E_OK);
+    assert_int_equal(bulk_put(&b->c, bulk, bytes_str(key), BYTES_LIT("1")), E_OK);
+    assert_int_equal(bulk_finish(&b->c, bulk), E_OK);
+    bulk_close(bulk);
+}
+
+/* A folder with a file that has the rows, whose name is in `name`, and another one, listed behind
+ * it, whose name ends so and which has other keys. */
+static void make_namesakes(struct bed *b, char name[300])
+{
+    for (int i = 0; i < NUMBER_TRIES; i++) {
+        char other[300];
+        int low;
+
+        bed_init_copy(b);
+        find_file(b->dir, "", ".sst", name, 300);
+        low = file_number(name);
+        number_next(b, (uint64_t)(NUMBER_FAR + low - i));
+        bed_open(b, "rocks");
+        bulk_one(b, "zzz");
+        find_file(b->dir, "", ".sst", other, sizeof(other)); /* the newest */
+        if (file_number(other) == NUMBER_FAR + low)
+            return;
+        bed_release(b);
+    }
+    assert_true(false); /* no number fits */
+}
+
+static void test_scrub_names_the_right_range(void **state)
+{
+    struct scrub s = {.bytes_max = 1 << 20};
+    char name[300];
+    struct bed b;
+
+    (void)state;
+    make_namesakes(&b, name);
+    bed_close(&b);
+    flip_bit(&b, name, file_size(&b, name) / 3, 2);
+    bed_open(&b, "rocks");
+    while (!s.damage) {
+        bed_ctx_again(&b);
+        assert_int_equal(engine_scrub(&b.c, b.e, &s), E_OK);
+        assert_false(s.ended && !s.damage);
+    }
+    assert_non_null(strstr(s.damage, name + strlen("db/")));
+    assert_true(bytes_compare(s.range.start, BYTES_LIT("row0000")) >= 0);
+    assert_true(bytes_compare(s.range.start, s.range.end) < 0);
+    assert_true(bytes_compare(s.range.end, BYTES_LIT("row0300")) < 0);
     bed_release(&b);
 }
 
@@ -804,7 +1119,7 @@ static void test_log_append(void **state)
     bed_release(&b);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_folder_unwritable), /* forks, so before any thread */
@@ -825,11 +1140,17 @@ int main(void)
         cmocka_unit_test(test_version_other),
         cmocka_unit_test(test_accept_loss),
         cmocka_unit_test(test_compaction_meets_damage),
+        cmocka_unit_test(test_damage_told_late),
+        cmocka_unit_test(test_readers_while_a_file_is_replaced),
+        cmocka_unit_test(test_killed_before_the_damaged_file_goes),
+        cmocka_unit_test(test_scrub_names_the_right_range),
         cmocka_unit_test(test_log_append),
         cmocka_unit_test(test_folder_refused),
         cmocka_unit_test(test_folder_locked),
         cmocka_unit_test(test_folder_half_made),
     };
 
+    if (argc == 3 && strcmp(argv[1], KILLED) == 0)
+        return be_killed(argv[2]);
     return cmocka_run_group_tests(tests, make_original, remove_original);
 }
