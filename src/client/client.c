@@ -1,4 +1,6 @@
 #include "client/client.h"
+
+#include "base/fault.h"
 #include "client/profile.h"
 
 #include <errno.h>
@@ -188,7 +190,7 @@ int client_open(struct ctx *c, struct target *t, struct client **out)
 
     TRY(open(c, t, out));
     (*out)->target = t;
-    (*out)->retry_ms = CLIENT_RETRY_MS;
+    (*out)->retry_ms = fault_hit(FAULT_client_impatient) ? 1 : CLIENT_RETRY_MS;
     rng_init(&(*out)->rng, (uint64_t)clock_mono_us(c->clock) ^ (uintptr_t)*out);
     return 0;
 }

@@ -73,6 +73,7 @@ struct client {
     int64_t retry_ms;        /* how long client_exec() goes on trying; 0: one try */
     bool repeatable;         /* the caller's writes may be applied twice without harm */
     const atomic_bool *stop; /* NULL, or: true ends the trying */
+    bool timed_out;          /* the last try ended because no answer had come in time */
     struct rng rng;          /* spreads the pauses of many clients */
 };
 

@@ -4,12 +4,14 @@
  * body, and on success the signature, which shows that who answers knows our secret. */
 #include "client/http_part.h"
 
+#include "base/fault.h"
 #include "wire/ots_client.h"
 
 #include <stdlib.h>
 
 #define CONNECT_TIMEOUT_MS 5000L
 #define REQUEST_TIMEOUT_MS 60000L
+#define REQUEST_TIMEOUT_TEST_MS 500L /* with the fault point client_impatient */
 #define ANSWER_BYTES_MAX (256 << 20)
 #define BUFFER_BYTES (256l << 10) /* that libcurl sends and receives at a time */
 #define API_VERSION "2015-12-31"
@@ -132,6 +134,7 @@ int http_result(struct ctx *c, struct http_client *h, CURLcode result, long *sta
 {
     const char *endpoint = h->base.target->endpoint;
 
+    h->base.timed_out = result == CURLE_OPERATION_TIMEDOUT;
     if (result == CURLE_OK) {
         curl_easy_getinfo(h->curl, CURLINFO_RESPONSE_CODE, status);
         atomic_store(&h->base.target->reached, true);
@@ -255,7 +258,9 @@ int client_open_http(struct ctx *c, struct target *t, struct client **out)
     curl_easy_setopt(curl, CURLOPT_POST, 1L);
     curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, CONNECT_TIMEOUT_MS);
-    curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, REQUEST_TIMEOUT_MS);
+    curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS,
+                     fault_hit(FAULT_client_impatient) ? REQUEST_TIMEOUT_TEST_MS
+                                                       : REQUEST_TIMEOUT_MS);
     if (t->ca_file)
         curl_easy_setopt(curl, CURLOPT_CAINFO, t->ca_file);
     curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, h->error);

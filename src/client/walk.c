@@ -39,6 +39,31 @@ struct wr_key walk_bound(struct arena *a, const struct wr_table_description *t, 
     return (struct wr_key){columns, t->key_count};
 }
 
+/* True if a try ended for want of an answer, and its caller would like another one. */
+static bool waits_on(const struct client *cl)
+{
+    return cl->timed_out && cl->retry_ms && !(cl->stop && atomic_load(cl->stop));
+}
+
+/* client_exec(), for a read that may wait for as long as WALK_TIMEOUTS requests take. */
+static int read_patiently(struct ctx *c, struct client *cl, const struct wr_request *request,
+                          struct wr_reply *out)
+{
+    for (unsigned tries = 1;; tries++) {
+        int code = client_exec(c, cl, request, out);
+        const char *text = c->text;
+
+        if (!code || !waits_on(cl))
+            return code;
+        ctx_clear(c);
+        if (tries == WALK_TIMEOUTS)
+            return fail(c, code,
+                        "%s (asked %d times for the same rows); see that the server runs and "
+                        "answers, then begin again",
+                        text, WALK_TIMEOUTS);
+    }
+}
+
 /* The row that a page begins with, without cells, and where the next one is. */
 static int first_key(struct ctx *c, struct client *cl, const struct wr_request *page,
                      struct wr_reply *out)
@@ -57,7 +82,7 @@ static int first_key(struct ctx *c, struct client *cl, const struct wr_request *
                                                         .max_versions = 1,
                                                         .has_max_versions = true}}};
 
-    return client_exec(c, cl, &request, out);
+    return read_patiently(c, cl, &request, out);
 }
 
 int walk_row(struct ctx *c, struct client *cl, const struct wr_get_row *get, struct wr_row *out)
@@ -71,7 +96,7 @@ int walk_row(struct ctx *c, struct client *cl, const struct wr_get_row *get, str
         struct wr_reply reply;
         const struct wr_row *piece = &reply.row.row;
 
-        TRY(client_exec(c, cl, &request, &reply));
+        TRY(read_patiently(c, cl, &request, &reply));
         if (piece->key.count)
             out->key = get->key;
         if (out->cell_count + piece->cell_count > capacity) {
@@ -110,7 +135,7 @@ static int read_first(struct ctx *c, struct client *cl, const struct wr_request 
 int walk_page(struct ctx *c, struct client *cl, const struct wr_request *request,
               struct wr_reply *out)
 {
-    int code = client_exec(c, cl, request, out);
+    int code = read_patiently(c, cl, request, out);
     const char *text = c->text;
 
     /* Over HTTP the two have one name. */

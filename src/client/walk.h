@@ -5,6 +5,7 @@
 #include "client/client.h"
 
 #define WALK_ENOUGH (-1) /* ends a walk that has seen enough; no failure */
+#define WALK_TIMEOUTS 5  /* that a read of a walk may meet one after the other */
 
 /* Gets the rows of a page, which live until it returns. Not 0 ends the walk with that code; the
  * reason is recorded in c. */
@@ -14,9 +15,11 @@ typedef int walk_fn(struct ctx *c, void *arg, const struct wr_row *rows, size_t 
  * out->key.count 0: there is none. */
 int walk_row(struct ctx *c, struct client *cl, const struct wr_get_row *get, struct wr_row *out);
 
-/* One GetRange request. A row that the server cannot hold in one answer comes alone in its page,
- * put together from GetRow requests, each of which is one moment of its own. Key names stand in the
- * request's start. */
+/* One GetRange request. It changes nothing, so that one which got no answer in time is made again,
+ * WALK_TIMEOUTS times in all, unless the client's retry_ms is 0: a server that stood still for some
+ * minutes ends no walk of hours. A row that the server cannot hold in one answer comes alone in its
+ * page, put together from GetRow requests, each of which is one moment of its own. Key names stand
+ * in the request's start. */
 int walk_page(struct ctx *c, struct client *cl, const struct wr_request *request,
               struct wr_reply *out);
 

@@ -280,6 +280,26 @@ for table in sparse odd; do
     check "and back" "$widerow" import "$work/$table.http" --table ${table}_back --create --quiet
     check "the same rows" sh -c '"$1" export "${3}_back" --format jsonl --quiet | cmp - "$2/$3.here"' - "$widerow" "$work" $table
 done
+
+# A server that stands still in the middle of a walk, for longer than a request may take: its rows are asked for again, and of one that
+# does not come back the walk says so. The export is held by a pipe that nobody reads until the server is stopped.
+cat >"$work/pause.py" <<'PYTHON'
+import os, signal, subprocess, sys, threading
+widerow, server, seconds, to = sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), sys.argv[4]
+env = dict(os.environ, WR_FAULT="client_impatient:error:1+")
+export = subprocess.Popen([widerow, "export", "sparse", "--format", "jsonl", "--workers", "1", "--quiet"], stdout=subprocess.PIPE, env=env)
+first = os.read(export.stdout.fileno(), 1)
+os.kill(server, signal.SIGSTOP)
+if seconds:
+    threading.Timer(seconds, os.kill, (server, signal.SIGCONT)).start()
+with open(to, "wb") as out:
+    out.write(first + export.stdout.read())
+sys.exit(export.wait())
+PYTHON
+check "a server that stands still for a while" python3 "$work/pause.py" "$widerow" $server 1.2 "$work/paused"
+check "no row is lost or doubled" cmp "$work/paused" "$work/sparse.here"
+check "one that does not come back" fails "no answer from .* \(asked 5 times for the same rows\)" python3 "$work/pause.py" "$widerow" $server 0 "$work/paused"
+kill -CONT $server
 kill $server
 wait $server
 

@@ -1,4 +1,5 @@
 #include "client/client.h"
+#include "client/walk.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -95,6 +96,63 @@ static void test_gives_up(void **state)
     assert_int_equal(client.tries, 1);
 }
 
+/* A client whose first tries get no answer in time, each of which takes longer than it goes on
+ * trying. */
+static int silent_exec(struct ctx *c, struct client *cl, const struct wr_request *request,
+                       struct wr_reply *out)
+{
+    struct scripted *s = PORT_CONTAINER(cl, struct scripted, base);
+
+    clk.set_us += 60000000;
+    cl->timed_out = s->tries++ < (size_t)*s->codes;
+    *out = (struct wr_reply){.op = request->op};
+    return cl->timed_out ? ctx_fail(c, __FILE__, __LINE__, WR_E_UNSURE, "no answer") : 0;
+}
+
+static const struct client_ops silent_ops = {.exec = silent_exec};
+
+/* A page of a walk whose first `silent` tries time out. */
+static int walk(int silent, int64_t retry_ms, const atomic_bool *stop, const char *text)
+{
+    struct wr_request request = {.op = WR_OP_GET_RANGE};
+    struct wr_reply reply;
+    struct ctx c;
+    int code;
+
+    clock_set_init(&clk, 1);
+    ctx_init(&c, &clk, NULL, NULL, 0);
+    target.reached = true;
+    client = (struct scripted){
+        .base = {.ops = &silent_ops, .target = &target, .retry_ms = retry_ms, .stop = stop},
+        .codes = &silent};
+    rng_init(&client.base.rng, 1);
+    code = walk_page(&c, &client.base, &request, &reply);
+    assert_int_equal(c.code, code);
+    if (text)
+        assert_string_equal(c.text, text);
+    ctx_release(&c);
+    return code;
+}
+
+static void test_walk_waits(void **state)
+{
+    atomic_bool stop = true;
+
+    (void)state;
+    assert_int_equal(walk(WALK_TIMEOUTS - 1, CLIENT_RETRY_MS, NULL, NULL), 0);
+    assert_int_equal(client.tries, WALK_TIMEOUTS);
+    assert_int_equal(walk(WALK_TIMEOUTS, CLIENT_RETRY_MS, NULL,
+                          "no answer (asked 5 times for the same rows); see that the server runs "
+                          "and answers, then begin again"),
+                     WR_E_UNSURE);
+    assert_int_equal(client.tries, WALK_TIMEOUTS);
+    /* Who wants one try has one, and who stops is not held up. */
+    assert_int_equal(walk(1, 0, NULL, "no answer"), WR_E_UNSURE);
+    assert_int_equal(client.tries, 1);
+    assert_int_equal(walk(1, CLIENT_RETRY_MS, &stop, "no answer"), WR_E_UNSURE);
+    assert_int_equal(client.tries, 1);
+}
+
 static void write_file(const char *path, const char *text)
 {
     FILE *file = fopen(path, "w");
@@ -179,6 +237,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_retries),
         cmocka_unit_test(test_gives_up),
+        cmocka_unit_test(test_walk_waits),
         cmocka_unit_test(test_target),
     };
 
