@@ -8,6 +8,7 @@
 /* Logs, manifests, tables being written, folders, a backup; the admin port; loops and bells. */
 #define OTHERS 48
 #define CONNECTIONS_MIN 8
+#define SECOND_SHARE 3 /* the second port's part, where both ask for more than there is */
 
 static int as_int(rlim_t n)
 {
@@ -44,4 +45,19 @@ int descriptor_connections(int limit)
     int left = limit - descriptor_tables(limit) - OTHERS;
 
     return left < CONNECTIONS_MIN ? CONNECTIONS_MIN : left;
+}
+
+static int least(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+void descriptor_share(int connections, int *first, int *second)
+{
+    int part = least(*second, connections / SECOND_SHARE);
+
+    if (*first <= connections - *second)
+        return;
+    *first = least(*first, connections - part);
+    *second = connections - *first;
 }

@@ -16,4 +16,9 @@ int descriptor_tables(int limit);
  * files, its logs and what it writes. There are always a few. */
 int descriptor_connections(int limit);
 
+/* Two ports may have so many connections together. In: how many each is set to; out: how many each
+ * may have, no more than it is set to. Where there are too few the second one has a third of them,
+ * and what the first one does not ask for. */
+void descriptor_share(int connections, int *first, int *second);
+
 #endif

@@ -90,18 +90,29 @@ static uint64_t on_front_memory(void *arg)
     return atomic_load_explicit(held, memory_order_relaxed);
 }
 
-/* Strangers must not be able to take the files that storage needs. */
+/* Clients must not be able to take the files that storage needs, on whichever port they come. */
 static void bound_connections(struct server *s)
 {
-    int limit = descriptor_limit_raise(), most = descriptor_connections(limit);
+    struct config *c = &s->config;
+    bool has_sql = strcmp(c->sql, "off") != 0;
+    int limit = descriptor_limit_raise();
+    int http = (int)c->connections, sql = has_sql ? (int)c->sql_connections : 0;
 
-    if (s->config.connections <= most)
-        return;
-    log_warn(&s->log,
-             "server: at most %d connections instead of %lld: only %d files may be open (ulimit "
-             "-n), and storage needs some of them",
-             most, (long long)s->config.connections, limit);
-    s->config.connections = most;
+    descriptor_share(descriptor_connections(limit), &http, &sql);
+    if (http < c->connections)
+        log_warn(
+            &s->log,
+            "server: at most %d connections instead of %lld: only %d files may be open (ulimit "
+            "-n), and storage needs some of them",
+            http, (long long)c->connections, limit);
+    if (has_sql && sql < c->sql_connections)
+        log_warn(&s->log,
+                 "server: at most %d SQL connections instead of %lld: only %d files may be open "
+                 "(ulimit -n), and storage and --connections need some of them",
+                 sql, (long long)c->sql_connections, limit);
+    c->connections = http;
+    if (has_sql)
+        c->sql_connections = sql;
 }
 
 static int access_log_open(struct server *s)

@@ -14,11 +14,12 @@ passed=0 failed=0
 
 # start FLAG…: a server on a free port; sets pid and address.
 start() {
-    local few=
+    local few= sql=(--sql off)
     [ "${1:-}" != --few-files ] || { few="prlimit --nofile=128:128"; shift; }
+    [ "${1:-}" != --sql ] || sql=()
     rm -f "$work/port"
     WIDEROW_ACCESS_KEY_ID=test-id WIDEROW_ACCESS_KEY_SECRET=test-secret WIDEROW_INSTANCE=test $few "$BUILD/widerowd" \
-        --data "$work/data" --http 127.0.0.1:0 --sql off --admin off --port-file "$work/port" "$@" >"$work/log" 2>&1 &
+        --data "$work/data" --http 127.0.0.1:0 "${sql[@]}" --admin off --port-file "$work/port" "$@" >"$work/log" 2>&1 &
     pid=$!
     for _ in $(seq 2400); do
         [ -s "$work/port" ] && break
@@ -104,6 +105,23 @@ hostile 30 --hold places --count 700 --seconds "$hold" --rss "$rss"
 stop
 start --few-files
 hostile 30 --hold files --count 300 --seconds "$hold" --rss "$rss"
+stop
+# The SQL port shares those files with the HTTP port: 90 connections to it leave storage its own.
+start --few-files --sql 127.0.0.1:0
+sql=$(sed -n 's/^sql=//p' "$work/port") held=()
+for _ in $(seq 90); do
+    { exec {fd}<>"/dev/tcp/${sql%:*}/${sql#*:}"; } 2>/dev/null && held+=("$fd")
+done
+# One that is refused is told so, and then all before it have been taken or refused.
+told=$(timeout 20 head -c 60 <&"${held[-1]}" | tr -d '\0')
+files=$(find "/proc/$pid/fd" -mindepth 1 | wc -l)
+if [ "${#held[@]}" -eq 90 ] && [[ $told == *"Too many connections (current limit: 16)"* ]] && [ "$files" -le 88 ]; then
+    passed=$((passed + 1))
+else
+    echo "FAILED 90 connections to the SQL port (${#held[@]} held) of a server with 128 files: $files files are open, the last was told '$told'"
+    failed=$((failed + 1))
+fi
+for fd in "${held[@]}"; do exec {fd}>&-; done
 stop
 echo "hostile: $passed passed, $failed failed, 0 skipped"
 [ $failed -eq 0 ]
