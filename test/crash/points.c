@@ -58,15 +58,16 @@ static const struct hint {
 /* Points that writers of rows never come to, or only where a partition is an object, and the suite
  * that dies there. */
 static const char *const elsewhere[] = {
-    "bulk_before_ingest",  /* test/cell */
-    "bulk_after_ingest",   /* test/cell */
-    "cell_after_record",   /* test/cell */
-    "cell_before_publish", /* test/cell */
-    "cell_after_publish",  /* test/cell */
-    "carry_removed",       /* unit stream_carry_test */
-    "carry_appended",      /* unit stream_carry_test */
-    "log_unguarded",       /* planted by linear, on a pool */
-    "repartition_begin",   /* test/rados/splits.sh, like all below */
+    "bulk_before_ingest",   /* test/cell */
+    "bulk_after_ingest",    /* test/cell */
+    "cell_after_record",    /* test/cell */
+    "cell_before_publish",  /* test/cell */
+    "cell_after_publish",   /* test/cell */
+    "carry_removed",        /* unit stream_carry_test */
+    "carry_appended",       /* unit stream_carry_test */
+    "log_unguarded",        /* planted by linear, on a pool */
+    "sql_update_unguarded", /* planted by linear */
+    "repartition_begin",    /* test/rados/splits.sh, like all below */
     "repartition_noted",
     "repartition_before_engine",
     "repartition_made",

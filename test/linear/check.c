@@ -117,7 +117,7 @@ static size_t values_seen(const struct op *o, int32_t *out)
         return n;
     }
     for (int i = 0; o->type == OP_WRITE && i < o->change_count && o->outcome == DONE; i++)
-        if (o->changes[i].compares && o->changes[i].expect != LOCK_FREE)
+        if (o->changes[i].compares && !o->changes[i].untold && o->changes[i].expect != LOCK_FREE)
             out[n++] = o->changes[i].expect;
     return n;
 }

@@ -9,6 +9,7 @@
  * A page of GetRange is one point in time on an engine that gives snapshots, however its rows are
  * stored and laid out; the reference promises none. Elsewhere each row is read for itself. */
 #include "bug.h"
+#include "by_sql.h"
 #include "check.h"
 #include "faults.h"
 #include "follow.h"
@@ -60,6 +61,7 @@ struct scenario {
     int page_rows; /* see target.h */
     int txns;      /* percent of the plans */
     bool follows;  /* struct workload_conf */
+    int by_sql;    /* likewise */
 };
 
 static double seconds(void)
@@ -354,6 +356,10 @@ static const struct scenario scenarios[] = {
     {"library, commits fail, followed", 10000, 24, .disturb = fail_commits, .follows = true},
     {"HTTP, server killed", 6000, 24, .http = true, .fresh = true, .disturb = kill_now_and_then,
      .run_ms_min = 20000, .txns = 10, .follows = true},
+    {"HTTP and SQL", 40000, 24, .http = true, .by_sql = 20},
+    {"HTTP and SQL, transactions", 15000, 24, .http = true, .by_sql = 20, .txns = 10},
+    {"HTTP and SQL, server killed", 4000, 24, .http = true, .fresh = true, .by_sql = 20,
+     .disturb = kill_now_and_then, .run_ms_min = 12000, .txns = 10},
     {"servers take turns", 6000, 24, .http = true, .shared = true, .txns = 10},
     {"servers take turns, cell by cell", 3000, 24, .http = true, .wide = true, .shared = true,
      .txns = 10},
@@ -433,10 +439,12 @@ static bool run_scenario(struct run *r, const struct scenario *sc, uint64_t seed
                                  .pause_s = r->pause_s,
                                  .faults = r->faults,
                                  .follows = sc->follows,
+                                 .by_sql = sc->by_sql,
                                  .cuts_values = sc->cuts_values,
                                  .cuts = sc->run_ms_min > 0,
                                  .disturb = sc->disturb};
     struct target_spec spec = {.http = sc->http,
+                               .sql = sc->by_sql > 0,
                                .engine = r->engine,
                                .widerowd = r->widerowd,
                                .wide = sc->wide,
@@ -446,7 +454,7 @@ static bool run_scenario(struct run *r, const struct scenario *sc, uint64_t seed
     double begin = seconds(), ran;
     struct sampler t = {0};
     struct pauses pauses[DISTURBANCES_MAX];
-    size_t spanned = 0;
+    size_t spanned = 0, said = 0;
     char dir[512];
     bool ok;
 
@@ -466,8 +474,10 @@ static bool run_scenario(struct run *r, const struct scenario *sc, uint64_t seed
     ran = seconds() - begin;
     if (ok && sc->run_ms_min && !sc->disturb)
         workload_count_cuts(w, &w->cuts);
-    for (int i = 0; i < conf.clients; i++)
+    for (int i = 0; i < conf.clients; i++) {
         spanned += w->workers[i].spanned;
+        said += w->workers[i].sql ? by_sql_count(w->workers[i].sql) : 0;
+    }
     if (ok) {
         check_all(w, true, &t);
         if (problem_of(w))
@@ -476,7 +486,7 @@ static bool run_scenario(struct run *r, const struct scenario *sc, uint64_t seed
             printf("    the stream: %s\n", w->followed.problem);
         ok = !w->followed.problem[0] && !t.violations && !t.undecided && !problem_of(w) &&
              t.requests >= conf.requests && (!sc->disturb || w->disturbances) &&
-             (!sc->cuts_values || spanned) &&
+             (!sc->cuts_values || spanned) && (!sc->by_sql || said) &&
              (!sc->run_ms_min || (atomic_load(&w->has_split) && atomic_load(&w->has_merged)));
     }
     for (size_t i = 0; i < w->disturbances && sc->shared; i++) {
@@ -487,6 +497,9 @@ static bool run_scenario(struct run *r, const struct scenario *sc, uint64_t seed
            "%s\n",
            sc->name, t.requests, t.operations, t.unanswered, t.configs, ran,
            seconds() - begin - ran, ok ? "ok" : "FAILED");
+    if (sc->by_sql)
+        printf("    %zu of the plans, by %d clients of %d, were said in SQL\n", said, sc->by_sql,
+               conf.clients);
     if (sc->follows)
         printf("    the stream: %zu records by %zu reads, of which %zu came to nothing\n",
                w->followed.records, w->followed.reads, w->followed.refused);
@@ -705,6 +718,58 @@ static void run_drawn_bug(struct run *r)
     close_all(s);
 }
 
+/* A server of which an UPDATE that reads the row writes it whatever others did in between; clients
+ * of SQL have to show it, and that there is nothing without it. */
+static void run_sql_bug(struct run *r, bool planted)
+{
+    struct target_spec spec = {.http = true, .sql = true, .engine = "mem", .widerowd = r->widerowd};
+    const char *name = planted ? "SQL: UPDATE without its condition" : "SQL: (none, as a control)";
+    struct server *s = mem_zalloc(sizeof(*s));
+    struct workload *w = mem_zalloc(sizeof(*w));
+    struct workload_conf conf = {.table = "by_sql",
+                                 .clients = 16,
+                                 .groups = 2,
+                                 .requests = 2 * BUG_REQUESTS,
+                                 .by_sql = 12,
+                                 .range_is_atomic = true,
+                                 .seed = r->seed};
+    struct sampler t = {0};
+    char dir[512];
+    bool good;
+
+    snprintf(dir, sizeof(dir), "%s/by-sql", r->work);
+    spec.dir = dir;
+    spec.fault = planted ? "sql_update_unguarded:error:1+" : NULL;
+    good = server_open(s, &spec) && workload_run(w, s, &conf);
+    if (good)
+        check_all(w, !planted || getenv("LINEAR_SHOW_BUGS"), &t);
+    if (problem_of(w))
+        printf("    %s\n", problem_of(w));
+    good = good && !problem_of(w) && (t.violations > 0) == planted;
+    printf("%-44s %8s  %s%s\n", name, "", t.violations ? "found" : "nothing found",
+           good ? "" : "  FAILED");
+    fflush(stdout);
+    workload_release(w);
+    mem_free(w);
+    close_all(s);
+    remove_folder(dir);
+    r->passed += good;
+    r->failed += !good;
+}
+
+static void run_sql_bugs(struct run *r)
+{
+    if (r->only && !strstr("SQL", r->only))
+        return;
+    run_sql_bug(r, false);
+#ifdef WR_FAULTS
+    run_sql_bug(r, true);
+#else
+    printf("SKIPPED: SQL: UPDATE without its condition: built without fault points\n");
+    r->skipped++;
+#endif
+}
+
 static void run_bugs(struct run *r)
 {
     struct target_spec spec = {.engine = "mem", .dir = ""};
@@ -729,6 +794,8 @@ static void run_bugs(struct run *r)
     close_all(s);
     if (r->servers && (!only || strstr(follow_bugs[FOLLOW_DRAWN], only)))
         run_drawn_bug(r);
+    if (!r->servers)
+        run_sql_bugs(r);
 }
 
 int main(int argc, char **argv)

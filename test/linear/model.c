@@ -10,17 +10,24 @@ bool model_equal(const struct row_state *a, const struct row_state *b)
     return memcmp(a, b, sizeof(*a)) == 0;
 }
 
+static bool compare_holds(const struct change *c, const struct row_state *row)
+{
+    return !c->compares || ((row->has & 1u << COLUMN_V) && row->column[COLUMN_V] == c->expect);
+}
+
 bool model_holds(const struct change *c, const struct row_state *row)
 {
     bool exists = row->has & ROW_EXISTS;
 
     if (c->existence != EXIST_ANY && exists != (c->existence == EXIST_YES))
         return false;
-    return !c->compares || ((row->has & 1u << COLUMN_V) && row->column[COLUMN_V] == c->expect);
+    return c->untold || compare_holds(c, row);
 }
 
 void model_change(const struct change *c, struct row_state *row)
 {
+    if (!compare_holds(c, row))
+        return; /* untold */
     if (c->type != CHANGE_UPDATE)
         *row = (struct row_state){0};
     if (c->type == CHANGE_DELETE)
@@ -179,7 +186,7 @@ static void add_change(struct text *t, const struct change *c)
     if (c->existence)
         add(t, c->existence == EXIST_YES ? " if it exists" : " if it is absent");
     if (c->compares)
-        add(t, " if v=%" PRId32, c->expect);
+        add(t, " %s v=%" PRId32, c->untold ? "where" : "if", c->expect);
 }
 
 static const char *const outcomes[] = {"done", "condition failed", "no answer",

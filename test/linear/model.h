@@ -39,6 +39,7 @@ struct change {
     uint8_t sets, removes; /* columns */
     uint8_t existence;
     bool increments, compares;
+    bool untold;             /* the answer did not say whether what it compares held */
     int32_t column[COLUMNS]; /* of those in `sets` */
     int32_t delta;           /* added to n */
     int32_t expect;          /* v must hold it, if `compares` */

@@ -4,7 +4,7 @@
 #
 #   test/linear/run.sh [PART-OF-A-NAME]   all scenarios and bugs, or only those with this in their names
 #   BUILD=build                           the build folder to test
-#   TIER=short|nightly                    some 380,000 operations, or 2,000,000
+#   TIER=short|nightly                    some 460,000 operations, or 2,000,000
 #   SEED=N                                repeats a run's choices (printed at its beginning; threads are not repeatable)
 #   LINEAR_SHOW_BUGS=1                    print the history by which each planted bug was found
 set -u

@@ -75,7 +75,7 @@ static void run_server(const struct server *s, const char *port_file)
 {
     const char *argv[] = {
         s->spec.widerowd, "--data", s->spec.dir, "--engine", s->spec.engine, "--http", s->address,
-        "--sql", "off", "--admin", "off", "--instance", INSTANCE, "--log-level",
+        "--sql", s->sql_address, "--admin", "off", "--instance", INSTANCE, "--log-level",
         getenv("LINEAR_LOGS") ? "info" : "error", "--port-file", port_file, "--set",
         "table_ops_per_s_max=0", "--set",
         s->spec.brief ? "transaction_ms_max=5000" : "transaction_ms_max=60000",
@@ -105,6 +105,8 @@ static bool read_address(struct server *s, const char *port_file)
     while (f && fgets(line, sizeof(line), f))
         if (sscanf(line, "http=%63s", s->address) == 1 && strchr(line, '\n'))
             found = true;
+        else
+            sscanf(line, "sql=%63s", s->sql_address);
     if (f)
         fclose(f);
     return found;
@@ -147,7 +149,9 @@ static void kill_server(struct server *s, int signal)
 
 bool server_open(struct server *s, const struct target_spec *spec)
 {
-    *s = (struct server){.spec = *spec, .address = "127.0.0.1:0"};
+    *s = (struct server){.spec = *spec, .address = "127.0.0.1:0", .sql_address = "off"};
+    if (spec->sql)
+        snprintf(s->sql_address, sizeof(s->sql_address), "127.0.0.1:0");
     clock_real_init(&s->clock);
     arena_init(&s->target.arena, NULL, 0);
     s->target.instance = BYTES_LIT(INSTANCE);

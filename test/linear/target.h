@@ -8,6 +8,7 @@
 
 struct target_spec {
     bool http;
+    bool sql;           /* the server has a MySQL port */
     const char *engine; /* what else it needs stands in the environment: WIDEROW_CEPH_CONF, … */
     const char *widerowd;
     const char *dir; /* empty and ours; the same again after a restart */
@@ -27,7 +28,7 @@ struct server {
     struct target_spec spec;
     struct clock clock;
     pid_t pid;
-    char address[64];
+    char address[64], sql_address[64];
     char endpoint[80];
     struct server *next; /* another one on the same data; NULL: none */
 };

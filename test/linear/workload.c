@@ -1,6 +1,7 @@
 #include "workload.h"
 
 #include "bug.h"
+#include "by_sql.h"
 #include "follow.h"
 
 #include <stdio.h>
@@ -707,7 +708,8 @@ static int library_exec(struct worker *k, struct ctx *c, struct wr_request *req,
 }
 
 /* Requests of a transaction come to the servers by turns. Those of every other client do not: all
- * of them would soon wait at a server that is paused, and nobody would see that the others go on. */
+ * of them would soon wait at a server that is paused, and nobody would see that the others go on.
+ */
 static int server_number(struct worker *k, const struct wr_request *req)
 {
     bool inside = k->transaction.ptr || req->op == WR_OP_START_LOCAL_TRANSACTION ||
@@ -762,6 +764,8 @@ void plan_issue(struct worker *k, struct plan *p)
     struct ctx c;
     int code;
 
+    if (k->sql && by_sql_issue(k->sql, k, p))
+        return;
     if (p->kind == PLAN_TXN) {
         plan_issue_txn(k, p);
         return;
@@ -1252,6 +1256,7 @@ static bool create_table(struct workload *w)
     struct wr_partition_range ranges[FOLLOW_SHARDS];
     struct wr_key_schema key[] = {{.name = BYTES_LIT("g"), .type = WR_BIGINT},
                                   {.name = BYTES_LIT("r"), .type = WR_BIGINT}};
+    struct wr_defined_column defined[COLUMNS];
     struct wr_request req = {.op = WR_OP_CREATE_TABLE};
     struct wr_reply reply;
     struct ctx c;
@@ -1264,6 +1269,10 @@ static bool create_table(struct workload *w)
         .options = {.given = WR_HAS_TTL | WR_HAS_MAX_VERSIONS, .ttl_s = -1, .max_versions = 1},
         .reserved = {.has_read = true, .has_write = true},
         .local_transactions = w->conf.txns > 0};
+    for (int i = 0; i < COLUMNS && w->conf.by_sql; i++)
+        defined[req.create_table.defined_count++] =
+            (struct wr_defined_column){bytes_str(names[i]), WR_BIGINT};
+    req.create_table.defined = defined;
     if (w->conf.filling.layout)
         req.create_table.layout = bytes_str(w->conf.filling.layout);
     if (w->conf.follows) {
@@ -1303,6 +1312,8 @@ bool workload_run(struct workload *w, struct server *s, const struct workload_co
         ok = client_open(&c, &server_of(s, i)->target, &k->client) == 0;
         if (ok)
             k->client->retry_ms = 0;
+        if (i < conf->by_sql)
+            k->sql = by_sql_open(server_of(s, i));
     }
     ctx_release(&c);
     if (!ok || !create_table(w) || !fill(&w->workers[0]))
@@ -1357,6 +1368,7 @@ void workload_release(struct workload *w)
 {
     for (int i = 0; i < CLIENTS_MAX; i++) {
         client_close(w->workers[i].client);
+        by_sql_close(w->workers[i].sql);
         for (size_t j = 0; j < w->workers[i].op_count; j++)
             mem_free(w->workers[i].ops[j].steps);
         mem_free(w->workers[i].ops);

@@ -48,6 +48,7 @@ struct plan {
 
 struct workload;
 struct saboteur;
+struct by_sql;
 
 struct refusal {
     int64_t call_ns, ns;
@@ -63,6 +64,7 @@ struct lock {
 struct worker {
     struct workload *w;
     struct client *client;
+    struct by_sql *sql; /* says what it can of its plans in SQL; NULL: nothing */
     struct rng rng;
     int number;
     pthread_t thread;
@@ -113,6 +115,7 @@ struct workload_conf {
     int64_t run_ms_min; /* ... for at least so long */
     int64_t shift_ms;   /* of all groups half are busy at a time, others so often; 0: all always */
     int txns;           /* percent of the plans are transactions */
+    int by_sql;         /* so many of the clients, the first, ask by SQL (by_sql.h) */
     bool range_is_atomic; /* a range page is one point in time; else each row for itself */
     bool fresh;           /* a connection for each request, so that nothing is sent twice */
     int pause_s, faults;  /* for disturb */

