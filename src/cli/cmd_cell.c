@@ -35,6 +35,7 @@ static const struct option_row cell_rows[] = {
 /* A file on its way to a cell, or back. */
 struct moving {
     int fd;
+    const char *file; /* get: opened, and so emptied, when there is a value; NULL: fd is open */
     struct progress progress;
     struct clock *clock;
     bool started, quiet;
@@ -102,7 +103,9 @@ static bool write_out(void *arg, const uint8_t *data, size_t size)
 static ptrdiff_t move_out(void *arg, uint8_t *data, size_t size)
 {
     struct moving *m = arg;
-    bool good = m->pipe ? pipe_put(m->pipe, data, size) : write_out(m, data, size);
+    bool good = m->fd < 0 ? false
+                : m->pipe ? pipe_put(m->pipe, data, size)
+                          : write_out(m, data, size);
 
     m->moved += good ? size : 0;
     return good ? (ptrdiff_t)size : -1;
@@ -112,6 +115,10 @@ static void start_out(void *arg, uint64_t length, const uint8_t *sha256)
 {
     struct moving *m = arg;
 
+    if (m->file)
+        m->fd = open(m->file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (m->fd < 0)
+        atomic_store(&m->error, errno);
     m->has_sha256 = sha256;
     if (sha256)
         memcpy(m->sha256, sha256, sizeof(m->sha256));
@@ -304,10 +311,8 @@ static int cell_get(struct ctx *c, struct client *cl, const struct cell_options 
 
     if (o->range)
         TRY(parse_range(c, o->range, cell));
-    m.fd = strcmp(file, "-") == 0 ? STDOUT_FILENO
-                                  : open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (m.fd < 0)
-        return fail(c, E_PARAMETER, "cannot write %s: %s", file, strerror(errno));
+    m.fd = strcmp(file, "-") == 0 ? STDOUT_FILENO : -1;
+    m.file = m.fd < 0 ? file : NULL;
     if (!o->pieces && !o->call) {
         if (!o->range)
             hash_start(&m);
@@ -329,11 +334,12 @@ static int cell_get(struct ctx *c, struct client *cl, const struct cell_options 
     error = atomic_load(&m.error);
     if (error) { /* before what the transport made of it */
         ctx_clear(c);
-        code = fail(c, E_NO_SPACE, "cannot write %s: %s", file, strerror(error));
+        code = fail(c, m.fd < 0 ? E_PARAMETER : E_NO_SPACE, "cannot write %s: %s", file,
+                    strerror(error));
     }
     if (code == 0)
         say_done(&m, "got");
-    if (m.fd != STDOUT_FILENO)
+    if (m.file && m.fd >= 0)
         close(m.fd);
     return code;
 }

@@ -115,6 +115,15 @@ check "range is the range" cmp -s "$work/got" <(tail -c +1000001 "$work/a" | hea
 check "range to the end" cell get t 1 c "$work/got" --range 23999990-
 check "range to the end is it" cmp -s "$work/got" <(tail -c 10 "$work/a")
 check "range behind the end" says "the value ends before byte 24000000" cell get t 1 c "$work/got" --range 24000000-
+echo precious >"$work/own"
+check "no such row" says "no such row" cell get t 4711 c "$work/own"
+check "no such column" says "has no column 'nope'" cell get t 1 nope "$work/own"
+check "a range that is not there" says "the value ends before" cell get t 1 c "$work/own" --range 24000000-
+check "no such cell in one call" says "no such cell" cell get t 1 nope "$work/own" --call
+check "what was in the file is there" grep -qx precious "$work/own"
+check "no file of what is not there" sh -c '! "$1" cell get t 1 nope "$2" --quiet 2>/dev/null && [ ! -e "$2" ]' - "$BUILD/widerow" "$work/none"
+check "a file that cannot be" says "cannot write $work/none/x: No such file or directory" cell get t 1 c "$work/none/x"
+check "nor in one call" says "cannot write $work/none/x: No such file or directory" cell get t 1 c "$work/none/x" --call
 check "no range: +1-5" says "--range is A-B or A-" cell get t 1 c "$work/got" --range "+1-5"
 check "no range:  1-5" says "--range is A-B or A-" cell get t 1 c "$work/got" --range " 1-5"
 check "no range: 1-+5" says "--range is A-B or A-" cell get t 1 c "$work/got" --range "1-+5"
@@ -124,6 +133,7 @@ check "no range: 0x1-" says "--range is A-B or A-" cell get t 1 c "$work/got" --
 check "put by pieces" cell put t 2 c "$work/a" --pieces
 check "get by pieces" cell get t 2 c "$work/got" --pieces
 check "pieces are the value" cmp -s "$work/got" "$work/a"
+check "pieces for a file that cannot be" says "cannot write $work/none/x: No such file or directory" cell get t 2 c "$work/none/x" --pieces
 check "put other pieces" cell put t 2 c "$work/c" --pieces
 check "get other pieces" cell get t 2 c "$work/got" --pieces
 check "other pieces are the value" cmp -s "$work/got" "$work/c"

@@ -24,6 +24,24 @@ check "a key of nothing" refuses "line 2: key column id: there is no value" impo
 echo '{"id":1}' >"$work/null.jsonl"
 check "--null is for CSV" refuses "JSON has a null of its own" import "$work/null.jsonl" --table nulls --null NULL --quiet
 
+# ---- types that the table defines ----
+check "a table with defined columns" run create defined --key id:integer --columns n:double,text:string,flag:boolean
+printf 'id,n,text,flag,free\n1,5,007,true,7\n2,2.5,x,false,8\n' >"$work/defined.csv"
+check "rows for it" run import "$work/defined.csv" --table defined --quiet
+check "have the types that it defines, others are guessed" prints '{"id":1,"flag":true,"free":7,"n":5.0,"text":"007"}' get defined 1
+printf 'id,n\n3,abc\n' >"$work/defined2.csv"
+check "what does not fit is said" refuses "line 2: column n: 'abc' is no double" import "$work/defined2.csv" --table defined
+check "and not loaded" prints 2 count defined
+check "words come first" run import "$work/defined2.csv" --table defined --columns n:string --quiet
+check "as given" prints '{"id":3,"n":"abc"}' get defined 3
+printf 'id,n:integer\n4,5\n' >"$work/defined3.csv"
+check "then the header" run import "$work/defined3.csv" --table defined --quiet
+check "as it says" prints '{"id":4,"n":5}' get defined 4
+echo '{"id":5,"n":5,"text":7}' >"$work/defined.jsonl"
+check "JSON Lines say types by themselves" run import "$work/defined.jsonl" --table defined --quiet
+check "as written" prints '{"id":5,"n":5,"text":7}' get defined 5
+check "a new table without a key is a mistake in flags" sh -c '"$1" import "$2" --table nokey --create --dir "$3" 2>/dev/null; [ $? = 2 ]' - "$widerow" "$work/defined.csv" "$work/data"
+
 # ---- rejects ----
 { echo id,n; for n in $(seq 30); do echo "$n,$n"; done; echo 'x,"a ""b"""'; echo '32,1,2'; printf '\xff,1\n33,33\n'; } >"$work/rejects.csv"
 load_rejects() { run import "$work/rejects.csv" --table "$1" --create --key id:integer --columns n:string --rejects "$work/rejects.jsonl" --quiet "${@:2}"; }

@@ -203,14 +203,16 @@ int import_table_prepare(struct ctx *c, struct import *im)
                     "--partitions is for a new table: %s is there, and is split as it grows",
                     o->table);
     if (creates && !im->plan.keys_given)
-        return fail(c, code, "a new table needs --key COL[:type],...");
+        return fail(c, E_PARAMETER, "a new table needs --key COL[:type],...");
     if (!creates && o->layout && !bytes_equal(table.layout, bytes_str(o->layout)))
         return fail(c, E_PARAMETER,
                     "table %s is there and has the layout %.*s; widerow rekey %s --layout %s "
                     "changes that",
                     o->table, BYTES_FMT(table.layout), o->table, o->layout);
-    if (!creates)
+    if (!creates) {
         TRY(plan_use_schema(c, &im->plan, table.key, table.key_count));
+        plan_use_defined(&im->plan, table.defined, table.defined_count);
+    }
     im->layout = creates            ? bytes_str(o->layout ? o->layout : "plain")
                  : table.layout.len ? arena_copy(&c->arena, table.layout)
                                     : BYTES_LIT("plain");

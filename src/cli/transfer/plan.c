@@ -222,6 +222,26 @@ int plan_use_schema(struct ctx *c, struct plan *p, const struct wr_key_schema *s
     return 0;
 }
 
+static bool is_open(const struct plan *p, const struct plan_column *column)
+{
+    return column->type == PLAN_TYPE_OPEN && p->header_types[column->field] == PLAN_TYPE_OPEN;
+}
+
+static bool is_type_of_text(enum wr_type type)
+{
+    return type == WR_BIGINT || type == WR_DOUBLE || type == WR_VARCHAR || type == WR_BOOLEAN ||
+           type == WR_VARBINARY;
+}
+
+void plan_use_defined(struct plan *p, const struct wr_defined_column *defined, size_t count)
+{
+    for (size_t i = 0; i < p->column_count && !p->json; i++)
+        for (size_t k = 0; k < count; k++)
+            if (is_open(p, &p->columns[i]) && bytes_equal(p->columns[i].name, defined[k].name) &&
+                is_type_of_text(defined[k].type))
+                p->columns[i].type = defined[k].type;
+}
+
 /* ---- guessing */
 
 /* A value that JSON Lines writes as an object (value.h). */
@@ -264,11 +284,6 @@ static void guess_column(const struct plan *p, struct plan_column *column,
     column->not_integer |= !integer;
     column->not_double |= !value_of_text(text, WR_DOUBLE, &v);
     column->not_boolean |= !value_of_text(text, WR_BOOLEAN, &v);
-}
-
-static bool is_open(const struct plan *p, const struct plan_column *column)
-{
-    return column->type == PLAN_TYPE_OPEN && p->header_types[column->field] == PLAN_TYPE_OPEN;
 }
 
 bool plan_guesses(const struct plan *p)

@@ -2,12 +2,13 @@
  *
  * A plan says which field becomes which key or attribute column and of what type. It is made in
  * steps: the user's words (plan_parse), the table's own schema if it exists (plan_use_schema), then
- * types in the header ("amount:double", as `widerow export` writes it), and for what is still open
- * a look at the first lines (plan_guess). Of JSON Lines the header is the names of the first lines,
- * and a column of several types, integers and doubles too, keeps them all ("any").
- * A row needs every column of its key: an empty field is none, and "" in quotes is an empty text,
- * unless all of the file stands in quotes, as the column's name in the header then does.
- * Texts of failures are for the person at the keyboard. */
+ * types in the header ("amount:double", as `widerow export` writes it), those of the table's
+ * defined columns (plan_use_defined), and for what is still open a look at the first lines
+ * (plan_guess). Of JSON Lines the header is the names of the first lines, and a column of several
+ * types, integers and doubles too, keeps them all ("any"). A row needs every column of its key: an
+ * empty field is none, and "" in quotes is an empty text, unless all of the file stands in quotes,
+ * as the column's name in the header then does. Texts of failures are for the person at the
+ * keyboard. */
 #ifndef CLI_TRANSFER_PLAN_H
 #define CLI_TRANSFER_PLAN_H
 
@@ -67,6 +68,10 @@ int plan_parse(struct ctx *c, struct plan *p, const struct csv_record *header, c
 /* Takes key types from a table that exists, and the order of its key. */
 int plan_use_schema(struct ctx *c, struct plan *p, const struct wr_key_schema *schema,
                     size_t count);
+
+/* Takes the types that a table defines for columns of which neither words nor header say one. Not
+ * of JSON Lines, where each value is written as what it is. */
+void plan_use_defined(struct plan *p, const struct wr_defined_column *defined, size_t count);
 
 /* Is there a column whose type only the first lines tell? Before plan_guess_end(). */
 bool plan_guesses(const struct plan *p);

@@ -119,6 +119,28 @@ static void test_schema(void **state)
     expect_failure("numbered by the server");
 }
 
+static void test_defined_columns(void **state)
+{
+    const struct wr_defined_column defined[] = {{BYTES_LIT("said"), WR_DOUBLE},
+                                                {BYTES_LIT("open"), WR_DOUBLE},
+                                                {BYTES_LIT("headed"), WR_DOUBLE},
+                                                {BYTES_LIT("absent"), WR_VARCHAR}};
+
+    (void)state;
+    assert_int_equal(parse("k,said,open,headed:integer,free", "k", "said:string,open,headed,free"),
+                     0);
+    plan_use_defined(&plan, defined, 4);
+    expect_column(&plan.columns[0], "said", WR_VARCHAR);
+    expect_column(&plan.columns[1], "open", WR_DOUBLE);
+    expect_column(&plan.columns[2], "headed", PLAN_TYPE_OPEN);
+    expect_column(&plan.columns[3], "free", PLAN_TYPE_OPEN);
+
+    assert_int_equal(parse("k,open", "k", NULL), 0);
+    plan.json = true; /* values say what they are */
+    plan_use_defined(&plan, defined, 4);
+    expect_column(&plan.columns[0], "open", PLAN_TYPE_OPEN);
+}
+
 static void guess(const char *header, const char *keys, const char *first, const char *second)
 {
     struct csv_record r;
@@ -280,10 +302,10 @@ static void test_any(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_words), cmocka_unit_test(test_schema),
-        cmocka_unit_test(test_guess), cmocka_unit_test(test_values),
-        cmocka_unit_test(test_rows),  cmocka_unit_test(test_empty_keys),
-        cmocka_unit_test(test_any),
+        cmocka_unit_test(test_words),           cmocka_unit_test(test_schema),
+        cmocka_unit_test(test_defined_columns), cmocka_unit_test(test_guess),
+        cmocka_unit_test(test_values),          cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_empty_keys),      cmocka_unit_test(test_any),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);
