@@ -1493,9 +1493,12 @@ WR_API uint64_t wr_table_state(struct wr_db *db, struct wr_bytes instance, struc
 
 /* Work that is too long for a thread on which others wait: run(arg) is called on one of the
  * database's threads for long requests, in turn with those of other clients (wr_request.client), at
- * a low priority. Requests that are long get there by themselves. wr_is_worker(): the calling
- * thread is such a one. */
+ * a low priority. Requests that are long get there by themselves. wr_work_last(): it gives way to
+ * whatever else of its client waits for such a thread, for about `patience_us` microseconds at
+ * most. wr_is_worker(): the calling thread is such a one. */
 WR_API void wr_work(struct wr_db *db, uint64_t client, void (*run)(void *arg), void *arg);
+WR_API void wr_work_last(struct wr_db *db, uint64_t client, int64_t patience_us,
+                         void (*run)(void *arg), void *arg);
 WR_API bool wr_is_worker(void);
 
 /* What the body of a request and the memory it takes may come to, in bytes: the settings

@@ -13,6 +13,7 @@
 /* The jobs of one client. A queue is in the ring if it has a job that may run. */
 struct client_queue {
     struct pool_job *head, *tail;
+    struct pool_job *last_head, *last_tail; /* those that give way */
     int running;
     bool in_ring;
     struct client_queue *next;
@@ -71,11 +72,25 @@ static struct pool_job *list_take(struct pool_job **head)
     return job;
 }
 
-/* The next part of the client's first job; what is left of that one goes to the end of the line. */
-static struct pool_job *queue_take(struct client_queue *l)
+static bool has_job(const struct client_queue *l)
 {
-    struct pool_job *job = list_take(&l->head);
+    return l->head || l->last_head;
+}
 
+/* Is it the turn of a job that gives way? */
+static bool is_last_due(const struct pool *p, const struct client_queue *l)
+{
+    return l->last_head && (!l->head || l->last_head->until_us <= clock_mono_us(p->conf.clock));
+}
+
+/* The next part of the client's first job; what is left of that one goes to the end of the line. */
+static struct pool_job *queue_take(const struct pool *p, struct client_queue *l)
+{
+    struct pool_job *job;
+
+    if (PORT_UNLIKELY(is_last_due(p, l)))
+        return list_take(&l->last_head);
+    job = list_take(&l->head);
     assert(job->turns);
     if (--job->turns)
         list_put(&l->head, &l->tail, job);
@@ -85,7 +100,7 @@ static struct pool_job *queue_take(struct client_queue *l)
 /* Puts a queue that may run behind all others. */
 static void ring_put(struct pool *p, struct client_queue *l)
 {
-    if (l->in_ring || !l->head || l->running >= p->running_max)
+    if (l->in_ring || !has_job(l) || l->running >= p->running_max)
         return;
     l->in_ring = true;
     l->next = NULL;
@@ -112,14 +127,14 @@ static struct pool_job *next_job(struct pool *p, struct client_queue **queue)
     l->in_ring = false;
     *queue = l;
     l->running++;
-    assert(l->head && l->running <= p->running_max);
-    return queue_take(l);
+    assert(has_job(l) && l->running <= p->running_max);
+    return queue_take(p, l);
 }
 
 static bool has_jobs(const struct pool *p)
 {
     for (int i = 0; i < POOL_QUEUES; i++)
-        if (p->queues[i].head || p->queues[i].running)
+        if (has_job(&p->queues[i]) || p->queues[i].running)
             return true;
     return p->urgent_head != NULL;
 }
@@ -200,18 +215,30 @@ static size_t count_parts(struct pool *p, size_t turns)
     return woken;
 }
 
+/* Which of a queue's two lists; of the urgent, that have no queue, there is one. */
+enum list { IN_TURN, LAST };
+
+static void put(struct pool *p, struct client_queue *l, struct pool_job *job, enum list list)
+{
+    if (!l) {
+        list_put(&p->urgent_head, &p->urgent_tail, job);
+        return;
+    }
+    if (list == LAST)
+        list_put(&l->last_head, &l->last_tail, job);
+    else
+        list_put(&l->head, &l->tail, job);
+    ring_put(p, l);
+}
+
 /* Threads are woken without the lock, which each of them wants first. */
-static void submit(struct pool *p, struct client_queue *l, struct pool_job *job, size_t turns)
+static void submit(struct pool *p, struct client_queue *l, struct pool_job *job, enum list list,
+                   size_t turns)
 {
     size_t woken;
 
     pthread_mutex_lock(&p->lock);
-    if (l) {
-        list_put(&l->head, &l->tail, job);
-        ring_put(p, l);
-    } else {
-        list_put(&p->urgent_head, &p->urgent_tail, job);
-    }
+    put(p, l, job, list);
     woken = count_parts(p, turns);
     atomic_fetch_add_explicit(&p->waking, 1, memory_order_relaxed);
     pthread_mutex_unlock(&p->lock);
@@ -223,14 +250,21 @@ static void submit(struct pool *p, struct client_queue *l, struct pool_job *job,
 void pool_submit(struct pool *p, uint64_t client, struct pool_job *job, bool urgent)
 {
     job->turns = 1;
-    submit(p, urgent ? NULL : queue_of(p, client), job, 1);
+    submit(p, urgent ? NULL : queue_of(p, client), job, IN_TURN, 1);
+}
+
+void pool_submit_last(struct pool *p, uint64_t client, struct pool_job *job, int64_t patience_us)
+{
+    job->turns = 1;
+    job->until_us = clock_mono_us(p->conf.clock) + patience_us;
+    submit(p, queue_of(p, client), job, LAST, 1);
 }
 
 void pool_submit_parts(struct pool *p, uint64_t client, struct pool_job *job, size_t turns)
 {
     assert(turns);
     job->turns = turns;
-    submit(p, queue_of(p, client), job, turns);
+    submit(p, queue_of(p, client), job, IN_TURN, turns);
 }
 
 bool pool_waiting(struct pool *p)

@@ -1,9 +1,10 @@
 /* pool.h: worker threads for requests that would hold a loop thread for too long.
  *
  * Jobs queue by client (an access key, say). Clients take turns, whatever number of jobs each has;
- * the jobs of one client run in the order in which they came, and those of many parts take turns
- * with the others, a part at a time. No client has all threads at once.
- * Workers run at a low priority: while loops want the processors, they get about a tenth of them.
+ * the jobs of one client run in the order in which they came, but for those that give way; and
+ * those of many parts take turns with the others, a part at a time. No client has all threads at
+ * once. Workers run at a low priority: while loops want the processors, they get about a tenth of
+ * them.
  *
  * The pool also keeps an account of the time that a client's requests took on loop threads, so that
  * who takes much of it is served by workers. Clients are told apart by POOL_QUEUES hashes: two of
@@ -11,9 +12,10 @@
 #ifndef BASE_POOL_H
 #define BASE_POOL_H
 
+#include "base/clock.h"
+
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #define POOL_QUEUES 256
 
@@ -23,7 +25,8 @@ struct pool;
 struct pool_job {
     void (*run)(struct pool_job *self);
     struct pool_job *next;
-    size_t turns; /* the pool's: how many it still takes */
+    size_t turns;     /* the pool's: how many it still takes */
+    int64_t until_us; /* the pool's: of one that gives way */
 };
 
 struct pool_conf {
@@ -33,6 +36,7 @@ struct pool_conf {
      * job would wait for it. Else they are workers, and all begin at once. */
     bool wait;
     bool background; /* at a low priority: what is asked meanwhile and takes little comes first */
+    struct clock *clock; /* for pool_submit_last() */
 };
 
 /* NULL: the system gives no thread. The name is used until pool_stop(). */
@@ -45,6 +49,10 @@ void pool_submit(struct pool *p, uint64_t client, struct pool_job *job, bool urg
  * time, and after each part the job goes behind the others of its client. It may be gone when the
  * last run() returns. */
 void pool_submit_parts(struct pool *p, uint64_t client, struct pool_job *job, size_t turns);
+
+/* A job that gives way: to all others of its client, also to those that come later, until none of
+ * them waits for a thread or the first such job has waited for `patience_us`. */
+void pool_submit_last(struct pool *p, uint64_t client, struct pool_job *job, int64_t patience_us);
 
 /* True: jobs wait for a thread. */
 bool pool_waiting(struct pool *p);

@@ -314,31 +314,38 @@ struct op_body_wait {
     struct op_exchange *op;
 };
 
-static void op_body_done(struct digest_wait *self)
-{
-    op_serve(PORT_CONTAINER(self, struct op_body_wait, wait)->op, self->sum);
-}
-
-static void op_body_turn(void *arg)
+static void op_serve_body(void *arg)
 {
     struct op_body_wait *w = arg;
 
-    digest_turn(w->op->front->digests, &w->wait);
+    op_serve(w->op, w->wait.sum);
+}
+
+/* Decoding takes long, too, and so waits for a turn of its own. */
+static void op_body_done(struct digest_wait *self, bool own)
+{
+    struct op_body_wait *w = PORT_CONTAINER(self, struct op_body_wait, wait);
+
+    if (own)
+        op_serve_body(w);
+    else
+        wr_work(w->op->front->db, op_client(w->op), op_serve_body, w);
 }
 
 static void op_serve_on_worker(struct op_exchange *op)
 {
     struct op_front *d = op->front;
+    uint64_t client = op_client(op);
     struct op_body_wait *w;
+    bool enough;
 
     if (!d->digests || op->r->body.len <= LOOP_BYTES) {
-        wr_work(d->db, op_client(op), op_serve_alone, op);
+        wr_work(d->db, client, op_serve_alone, op);
         return;
     }
     w = ARENA_NEW(&op->r->ctx.arena, struct op_body_wait);
     *w = (struct op_body_wait){{.text = op->r->body, .done = op_body_done}, op};
-    digest_put(d->digests, &w->wait);
-    wr_work(d->db, op_client(op), op_body_turn, w);
+    wr_work(d->db, client, digest_turn, digest_put(d->digests, &w->wait, &enough));
 }
 
 /* Its digest, inflating and decoding take milliseconds. */

@@ -8,6 +8,7 @@
 
 #define COMPRESS_BYTES_MIN 1024     /* smaller answers are not worth it */
 #define DIGEST_BYTES_MIN (64 << 10) /* of smaller ones it takes less than a turn of a worker */
+#define PATIENCE_US_MAX 1000000
 
 /* A request is under way until its answer is handed over, or it goes without one. A client that is
  * slow to take its answer does not count: nothing waits behind it. */
@@ -150,19 +151,23 @@ struct op_digest_wait {
     int code;
 };
 
-static void op_digest_done(struct digest_wait *self)
+static void op_send_there(void *arg)
+{
+    struct op_digest_wait *w = arg;
+
+    op_send(w->op, w->code, w->wait.text);
+}
+
+/* Compressing takes long, and so waits for a turn of its own. */
+static void op_digest_done(struct digest_wait *self, bool own)
 {
     struct op_digest_wait *w = PORT_CONTAINER(self, struct op_digest_wait, wait);
 
     sign_md5_text(self->sum, w->op->digest);
-    op_send(w->op, w->code, self->text);
-}
-
-static void op_digest_turn(void *arg)
-{
-    struct op_digest_wait *w = arg;
-
-    digest_turn(w->op->front->digests, &w->wait);
+    if (w->op->compress && !own)
+        wr_work(w->op->front->db, w->op->request.client, op_send_there, w);
+    else
+        op_send_there(w);
 }
 
 /* Others may have large answers too, whose digests are taken along. */
@@ -174,19 +179,43 @@ static bool op_shares_digest(const struct op_exchange *op, bytes body)
            atomic_load_explicit(&d->requests, memory_order_relaxed) >= (long long)md5_many_least();
 }
 
+/* How long an answer may wait for others that its client has under way: at most as long as it has
+ * taken, and while there is memory. */
+static int64_t op_patience_us(const struct op_exchange *op)
+{
+    int64_t us = clock_mono_us(op->front->clock) - op->r->start_us;
+
+    if (wr_memory_full(op->front->db))
+        return 0;
+    return us < PATIENCE_US_MAX ? us : PATIENCE_US_MAX;
+}
+
+/* Once in line, the answer is sent by whoever takes its digest. */
+static void op_share_digest(struct op_exchange *op, int code, bytes body)
+{
+    struct op_digest_wait *w = ARENA_NEW(&op->r->ctx.arena, struct op_digest_wait);
+    int64_t patience_us = op_patience_us(op);
+    uint64_t client = op->request.client;
+    struct op_front *d = op->front;
+    struct digest_turn *turn;
+    bool enough;
+
+    *w = (struct op_digest_wait){{.text = body, .done = op_digest_done}, op, code};
+    turn = digest_put(d->digests, &w->wait, &enough);
+    if (enough)
+        digest_turn(turn);
+    else
+        wr_work_last(d->db, client, patience_us, digest_turn, turn);
+}
+
 void op_answer(struct op_exchange *op, int code, bytes body)
 {
-    struct op_digest_wait *w;
-
-    if (!op_shares_digest(op, body)) {
-        sign_md5(body, op->digest);
-        op_send(op, code, body);
+    if (op_shares_digest(op, body)) {
+        op_share_digest(op, code, body);
         return;
     }
-    w = ARENA_NEW(&op->r->ctx.arena, struct op_digest_wait);
-    *w = (struct op_digest_wait){{.text = body, .done = op_digest_done}, op, code};
-    digest_put(op->front->digests, &w->wait);
-    wr_work(op->front->db, op->request.client, op_digest_turn, w);
+    sign_md5(body, op->digest);
+    op_send(op, code, body);
 }
 
 /* Answers with the failure that the context recorded. */

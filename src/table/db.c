@@ -173,12 +173,23 @@ static void work_run(struct pool_job *job)
     copy.run(copy.arg);
 }
 
-void wr_work(struct wr_db *db, uint64_t client, void (*run)(void *arg), void *arg)
+static struct pool_job *work_new(void (*run)(void *arg), void *arg)
 {
     struct work *w = mem_alloc(sizeof(*w));
 
     *w = (struct work){{.run = work_run}, run, arg};
-    pool_submit(db->pool, client, &w->job, false);
+    return &w->job;
+}
+
+void wr_work(struct wr_db *db, uint64_t client, void (*run)(void *arg), void *arg)
+{
+    pool_submit(db->pool, client, work_new(run, arg), false);
+}
+
+void wr_work_last(struct wr_db *db, uint64_t client, int64_t patience_us, void (*run)(void *arg),
+                  void *arg)
+{
+    pool_submit_last(db->pool, client, work_new(run, arg), patience_us);
 }
 
 bool wr_is_worker(void)

@@ -175,8 +175,8 @@ static bool open_pool(struct wr_db *db)
 {
     struct scheduler_conf background = {background_rate, workers_busy, no_requests, db};
 
-    db->pool = pool_start(
-        &(struct pool_conf){.name = "wr-worker", .threads = worker_count(), .background = true});
+    db->pool = pool_start(&(struct pool_conf){
+        .name = "wr-worker", .threads = worker_count(), .background = true, .clock = &db->clock});
     if (db->pool)
         db->background = scheduler_new(&background);
     return db->pool != NULL;

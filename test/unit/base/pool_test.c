@@ -120,6 +120,56 @@ static void test_parts_take_turns(void **state)
     assert_string_equal(ran, "0bpaappp");
 }
 
+static void submit_last(struct pool *p, uint64_t client, struct step *s, char name, int64_t us)
+{
+    *s = (struct step){{.run = step_run}, name, false};
+    pool_submit_last(p, client, &s->job, us);
+}
+
+/* What gives way does so to its own client's jobs alone, and when nothing else is there it runs. */
+static void test_last_give_way(void **state)
+{
+    struct clock clock;
+    struct pool *p;
+    struct step s[7];
+
+    (void)state;
+    clock_set_init(&clock, 1000000);
+    p = pool_start(&(struct pool_conf){.name = "test", .threads = 1, .clock = &clock});
+    submit(p, A, &s[0], '0', true, false);
+    wait_for(&waiting, 1);
+    submit_last(p, A, &s[1], 'l', 50);
+    submit_last(p, A, &s[2], 'm', 0); /* due, but behind one that is not */
+    submit(p, A, &s[3], 'a', false, false);
+    submit(p, B, &s[4], 'b', false, false);
+    submit(p, B, &s[5], 'b', false, false);
+    submit(p, A, &s[6], 'a', false, false);
+    open_gate();
+    pool_stop(p);
+    assert_string_equal(ran, "0babalm");
+}
+
+static void test_last_have_patience(void **state)
+{
+    struct clock clock;
+    struct pool *p;
+    struct step s[5];
+
+    (void)state;
+    clock_set_init(&clock, 1000000);
+    p = pool_start(&(struct pool_conf){.name = "test", .threads = 1, .clock = &clock});
+    submit(p, A, &s[0], '0', true, false);
+    wait_for(&waiting, 1);
+    submit_last(p, A, &s[1], 'l', 50);
+    submit_last(p, A, &s[2], 'm', 51);
+    submit(p, A, &s[3], 'a', false, false);
+    submit(p, A, &s[4], 'a', false, false);
+    __atomic_fetch_add(&clock.set_us, 50, __ATOMIC_RELAXED);
+    open_gate();
+    pool_stop(p);
+    assert_string_equal(ran, "0laam");
+}
+
 /* Its parts run side by side. */
 static void test_parts_run_at_once(void **state)
 {
@@ -178,6 +228,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_clients_take_turns, set_up),
         cmocka_unit_test_setup(test_parts_take_turns, set_up),
+        cmocka_unit_test_setup(test_last_give_way, set_up),
+        cmocka_unit_test_setup(test_last_have_patience, set_up),
         cmocka_unit_test_setup(test_parts_run_at_once, set_up),
         cmocka_unit_test_setup(test_no_client_has_all_threads, set_up),
         cmocka_unit_test_setup(test_credit, set_up),

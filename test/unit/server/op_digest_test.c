@@ -10,6 +10,7 @@
 
 #include <openssl/evp.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define LONG_BYTES 100000
@@ -18,24 +19,27 @@ static uint8_t content[LONG_BYTES];
 
 struct answer {
     struct digest_wait wait;
+    struct digest_turn *turn;
+    bool enough, own;
     atomic_int done;
     bool right;
 };
 
-static void on_done(struct digest_wait *self)
+static void on_done(struct digest_wait *self, bool own)
 {
     struct answer *a = PORT_CONTAINER(self, struct answer, wait);
     uint8_t expected[MD5_BYTES];
 
     EVP_Digest(self->text.ptr, self->text.len, expected, NULL, EVP_md5(), NULL);
     a->right = memcmp(expected, self->sum, MD5_BYTES) == 0;
+    a->own = own;
     atomic_fetch_add(&a->done, 1);
 }
 
 static void put(struct digest_line *d, struct answer *a, size_t len)
 {
     *a = (struct answer){.wait = {.text = bytes_of(content, len), .done = on_done}};
-    digest_put(d, &a->wait);
+    a->turn = digest_put(d, &a->wait, &a->enough);
 }
 
 static size_t in_line(const struct digest_line *d)
@@ -54,17 +58,44 @@ static void test_others_go_along(void **state)
 
     (void)state;
     digest_line_init(&d);
-    for (size_t i = 0; i < PORT_COUNT(a); i++)
+    for (size_t i = 0; i < PORT_COUNT(a); i++) {
         put(&d, &a[i], LONG_BYTES - 1000 * i);
-    digest_turn(&d, &a[0].wait);
+        assert_int_equal(a[i].enough, i + 1 >= MD5_MANY);
+    }
+    digest_turn(a[0].turn);
     assert_int_equal(in_line(&d), 2);
-    assert_int_equal(a[0].done, 1);
-    for (size_t i = 1; i < PORT_COUNT(a); i++) /* their own turn has not come */
-        assert_int_equal(a[i].done, 0);
-    for (size_t i = 1; i < PORT_COUNT(a); i++)
-        digest_turn(&d, &a[i].wait);
-    for (size_t i = 0; i < PORT_COUNT(a); i++)
+    assert_true(a[0].done == 1 && a[0].own);
+    for (size_t i = 1; i < PORT_COUNT(a); i++) {
+        digest_turn(a[i].turn);
         assert_true(a[i].done == 1 && a[i].right);
+    }
+    assert_int_equal(in_line(&d), 0);
+    digest_line_destroy(&d);
+}
+
+/* A turn comes when the text and what it belonged to are gone. */
+static void test_turn_without_text(void **state)
+{
+    struct answer *gone = calloc(MD5_MANY, sizeof(*gone)), later;
+    struct digest_turn *turns[MD5_MANY];
+    struct digest_line d;
+
+    (void)state;
+    digest_line_init(&d);
+    for (size_t i = 0; i < MD5_MANY; i++) {
+        put(&d, &gone[i], 70000);
+        turns[i] = gone[i].turn;
+    }
+    digest_turn(turns[0]);
+    for (size_t i = 0; i < MD5_MANY; i++)
+        assert_true(gone[i].done == 1 && gone[i].own == (i == 0));
+    free(gone);
+    put(&d, &later, 70000);
+    for (size_t i = 1; i < MD5_MANY; i++)
+        digest_turn(turns[i]);
+    assert_true(later.done == 0 && in_line(&d) == 1);
+    digest_turn(later.turn);
+    assert_true(later.done == 1 && later.right);
     digest_line_destroy(&d);
 }
 
@@ -80,16 +111,16 @@ static void test_who_does_not(void **state)
     put(&d, &big, LONG_BYTES);
     for (size_t i = 0; i < PORT_COUNT(a); i++)
         put(&d, &a[i], LONG_BYTES / 2 - 1);
-    digest_turn(&d, &a[0].wait);
+    digest_turn(a[0].turn);
     assert_int_equal(in_line(&d), 1);
-    digest_turn(&d, &big.wait);
+    digest_turn(big.turn);
     assert_true(big.done == 1 && big.right);
     for (size_t i = 1; i < PORT_COUNT(a); i++)
-        digest_turn(&d, &a[i].wait);
+        digest_turn(a[i].turn);
     for (size_t i = 0; i < count; i++)
         put(&d, &few[i], 70000);
     for (size_t i = 0; i < count; i++) {
-        digest_turn(&d, &few[i].wait);
+        digest_turn(few[i].turn);
         assert_int_equal(in_line(&d), count - 1 - i);
         assert_true(few[i].done == 1 && few[i].right);
     }
@@ -123,7 +154,7 @@ static void *run_member(void *arg)
             atomic_store(&c->put[m->number], i + 1);
         }
         while (turns < atomic_load(&c->put[other]))
-            digest_turn(&c->d, &c->a[other][turns++].wait);
+            digest_turn(c->a[other][turns++].turn);
     }
     return NULL;
 }
@@ -150,9 +181,9 @@ static void test_threads(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_others_go_along),
-                                       cmocka_unit_test(test_who_does_not),
-                                       cmocka_unit_test(test_threads)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_others_go_along), cmocka_unit_test(test_turn_without_text),
+        cmocka_unit_test(test_who_does_not), cmocka_unit_test(test_threads)};
 
     for (size_t i = 0; i < sizeof(content); i++)
         content[i] = (uint8_t)(i * 2654435761u >> 13);
