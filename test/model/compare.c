@@ -27,8 +27,17 @@ static bool same_value(const struct wr_value *a, const struct wr_value *b)
     if (a->type != b->type)
         return false;
     switch (a->type) {
+    case WR_TINYINT:
+    case WR_SMALLINT:
+    case WR_INTEGER:
     case WR_BIGINT:
+    case WR_DATE:
+    case WR_TIME:
+    case WR_TIMESTAMP:
         return a->integer == b->integer;
+    case WR_UBIGINT:
+        return a->uinteger == b->uinteger;
+    case WR_FLOAT:
     case WR_DOUBLE:
         return memcmp(&a->real, &b->real, sizeof(a->real)) == 0;
     case WR_BOOLEAN:

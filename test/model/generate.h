@@ -19,6 +19,7 @@ struct generator {
     int thread;   /* below 0: alone. Else keys are those of this thread, and tables stay */
     bool wide;    /* rows are stored cell by cell: see generate.c */
     bool indexed; /* tables get indexes and lose them again */
+    bool scalars; /* with columns of all types, also in their keys */
     bool txns;    /* tables may have transactions, and some are open at most times */
 };
 

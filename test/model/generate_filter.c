@@ -30,7 +30,7 @@ static struct wr_filter column_filter(struct generator *g, const struct oracle_t
         f.column.cast_type = casts[gen_below(g, PORT_COUNT(casts))];
         f.column.value = gen_value_of(g, f.column.cast_type);
     }
-    if (f.column.value.type == WR_VARCHAR || f.column.value.type == WR_VARBINARY)
+    if (oracle_value_is_bytes(f.column.value.type))
         f.column.value.bytes = arena_copy(g->a, f.column.value.bytes);
     return f;
 }

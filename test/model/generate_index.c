@@ -4,12 +4,24 @@
 #include "base/ctx.h"
 
 #define COLUMNS_MAX 4
+#define SHARED_COUNT 5 /* defined columns whose types Tablestore has; the first three, in keys */
 
-static const struct wr_defined_column defined[] = {{{"a", 1}, WR_BIGINT},
-                                                   {{"b", 1}, WR_VARCHAR},
-                                                   {{"c", 1}, WR_VARBINARY},
-                                                   {{"ab", 2}, WR_DOUBLE},
-                                                   {{"column", 6}, WR_BOOLEAN}};
+static const struct wr_defined_column defined[] = {
+    {{"a", 1}, WR_BIGINT},     {{"b", 1}, WR_VARCHAR},      {{"c", 1}, WR_VARBINARY},
+    {{"ab", 2}, WR_DOUBLE},    {{"column", 6}, WR_BOOLEAN}, {{"i8", 2}, WR_TINYINT},
+    {{"i16", 3}, WR_SMALLINT}, {{"i32", 3}, WR_INTEGER},    {{"u64", 3}, WR_UBIGINT},
+    {{"f32", 3}, WR_FLOAT},    {{"dec", 3}, WR_DECIMAL},    {{"day", 3}, WR_DATE},
+    {{"time", 4}, WR_TIME},    {{"at", 2}, WR_TIMESTAMP}};
+
+static size_t defined_count(const struct generator *g)
+{
+    return g->scalars ? PORT_COUNT(defined) : SHARED_COUNT;
+}
+
+bytes gen_defined_any(struct generator *g)
+{
+    return defined[gen_below(g, defined_count(g))].name;
+}
 
 const struct wr_defined_column *gen_defined(bytes name)
 {
@@ -19,12 +31,15 @@ const struct wr_defined_column *gen_defined(bytes name)
     return NULL;
 }
 
-/* One that a key can have, usually. */
-static bytes key_column(struct generator *g, const struct wr_key_schema *key, size_t key_count)
+/* One that a key can have, usually; `scalar`: of any type. */
+static bytes key_column(struct generator *g, const struct wr_key_schema *key, size_t key_count,
+                        bool scalar)
 {
     if (gen_chance(g, 40))
         return arena_copy(g->a, key[gen_below(g, key_count)].name);
-    return gen_chance(g, 3) ? gen_column(g) : defined[gen_below(g, 3)].name;
+    if (gen_chance(g, 3))
+        return gen_column(g);
+    return defined[gen_below(g, scalar ? defined_count(g) : 3)].name;
 }
 
 static bool has(const bytes *names, size_t count, bytes name)
@@ -36,7 +51,8 @@ static bool has(const bytes *names, size_t count, bytes name)
 }
 
 static struct wr_index_meta index_meta(struct generator *g, bytes table,
-                                       const struct wr_key_schema *key, size_t key_count)
+                                       const struct wr_key_schema *key, size_t key_count,
+                                       bool scalar)
 {
     bytes *keys = ARENA_ARRAY(g->a, bytes, COLUMNS_MAX),
           *others = ARENA_ARRAY(g->a, bytes, COLUMNS_MAX);
@@ -50,13 +66,13 @@ static struct wr_index_meta index_meta(struct generator *g, bytes table,
         want++;
     }
     while (m.key_column_count < want) {
-        bytes name = key_column(g, key, key_count);
+        bytes name = key_column(g, key, key_count, scalar);
 
         if (!has(keys, m.key_column_count, name) || gen_chance(g, 3))
             keys[m.key_column_count++] = name;
     }
     for (size_t i = 0; i < attributes; i++) {
-        bytes name = defined[gen_below(g, PORT_COUNT(defined))].name;
+        bytes name = defined[gen_below(g, defined_count(g))].name;
         bool twice = has(others, m.defined_column_count, name) || has(keys, want, name);
 
         if (!twice || gen_chance(g, 3))
@@ -76,13 +92,14 @@ void gen_indexable(struct generator *g, struct wr_create_table *t)
 
     t->key_count = t->key_count > 4 ? 4 : t->key_count;
     t->defined = defined;
-    t->defined_count = PORT_COUNT(defined);
+    t->defined_count = defined_count(g);
+    t->scalar_index_keys = g->scalars && gen_chance(g, 60);
     if (gen_chance(g, 95))
         t->options.max_versions = 1;
     if (gen_chance(g, 75))
         t->options.ttl_s = -1;
     for (size_t i = 0; i < count; i++) {
-        list[i] = index_meta(g, t->table, t->key, t->key_count);
+        list[i] = index_meta(g, t->table, t->key, t->key_count, t->scalar_index_keys);
         list[i].name = arena_printf(g->a, "%.*s_%c", BYTES_FMT(t->table), 'a' + (int)i);
     }
     t->indexes = list;
@@ -92,12 +109,14 @@ void gen_indexable(struct generator *g, struct wr_create_table *t)
 void gen_index_op(struct generator *g, const struct oracle_table *t, struct wr_request *out)
 {
     bytes table = arena_copy(g->a, t->name);
+    bool scalar = g->scalars && gen_chance(g, 60);
 
     if (gen_chance(g, 60)) {
         out->op = WR_OP_CREATE_INDEX;
         out->create_index = (struct wr_create_index){
             .table = table,
-            .index = index_meta(g, table, t->key, t->key_count),
+            .index = index_meta(g, table, t->key, t->key_count, scalar),
+            .scalar_index_keys = scalar,
             /* Else it would lack rows that are there, and which is not for an oracle to know. */
             .include_base_data = t->row_count || t->ghosts || gen_chance(g, 50)};
     } else {

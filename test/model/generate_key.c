@@ -41,8 +41,15 @@ static struct wr_value text_key(struct generator *g, enum wr_type type, size_t c
 
 static struct wr_value key_value(struct generator *g, const struct oracle_table *t, size_t column)
 {
-    return t->key[column].type == WR_BIGINT ? integer_key(g, column)
-                                            : text_key(g, t->key[column].type, column);
+    switch (t->key[column].type) {
+    case WR_BIGINT:
+        return integer_key(g, column);
+    case WR_VARCHAR:
+    case WR_VARBINARY:
+        return text_key(g, t->key[column].type, column);
+    default: /* of an index */
+        return gen_value_of(g, t->key[column].type);
+    }
 }
 
 static struct wr_key_column *copy_key(struct generator *g, const struct oracle_table *t,
@@ -57,7 +64,7 @@ static struct wr_key_column *copy_key(struct generator *g, const struct oracle_t
             continue;
         }
         key[i].value = row->key[i].value;
-        if (key[i].value.type != WR_BIGINT)
+        if (oracle_value_is_bytes(key[i].value.type))
             key[i].value.bytes = arena_copy(g->a, key[i].value.bytes);
     }
     return key;
@@ -71,6 +78,9 @@ struct wr_key gen_key(struct generator *g, const struct oracle_table *t, bool wr
 
     *placeholder =
         write && t->auto_column >= 0 && t->row_count < 200 && (!known || gen_chance(g, 20));
+    /* An answer has the key as it was asked for. */
+    for (size_t i = 0; i < t->key_count; i++)
+        key[i].value = oracle_value_in_key(key[i].value);
     if (*placeholder)
         key[t->auto_column].value = (struct wr_value){.type = WR_AUTO_INCREMENT};
     return (struct wr_key){key, t->key_count};

@@ -36,6 +36,7 @@ void gen_bounds(struct generator *g, const struct oracle_table *t, bool backward
 
 /* The type that a column is defined with, or NULL. */
 const struct wr_defined_column *gen_defined(bytes name);
+bytes gen_defined_any(struct generator *g); /* the name of one */
 /* Makes a table such that it can have indexes, or have some from the first. */
 void gen_indexable(struct generator *g, struct wr_create_table *t);
 /* CreateIndex or DropIndex. */

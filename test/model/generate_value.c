@@ -15,7 +15,7 @@ size_t gen_below(struct generator *g, size_t n)
     return (size_t)rng_below(&g->rng, n);
 }
 
-bytes gen_column(struct generator *g)
+static bytes plain_column(struct generator *g)
 {
     static const bytes names[] = {
         {"a", 1},         {"b", 1},     {"c", 1},        {"a\0b", 3},
@@ -23,6 +23,11 @@ bytes gen_column(struct generator *g)
         {"$.:'/\\\n", 7}, {"column", 6}};
 
     return names[gen_below(g, PORT_COUNT(names))];
+}
+
+bytes gen_column(struct generator *g)
+{
+    return g->scalars && gen_chance(g, 25) ? gen_defined_any(g) : plain_column(g);
 }
 
 static bytes long_text(struct generator *g, bool binary)
@@ -53,27 +58,67 @@ static bytes blob(struct generator *g)
     return gen_chance(g, 8) ? long_text(g, true) : blobs[gen_below(g, PORT_COUNT(blobs))];
 }
 
+static int64_t integer(struct generator *g, enum wr_type type)
+{
+    static const int64_t any[] = {0, 1, -1, 2, 12, 99, 4096, INT64_MAX, INT64_MIN};
+    int64_t v = any[gen_below(g, PORT_COUNT(any))];
+
+    switch (type) {
+    case WR_TINYINT:
+        return (int8_t)v;
+    case WR_SMALLINT:
+        return (int16_t)v;
+    case WR_INTEGER:
+    case WR_DATE:
+        return (int32_t)v;
+    case WR_TIME:
+        return v & 0x3ffffff; /* below 86,400,000 */
+    default:
+        return v;
+    }
+}
+
+/* None is 0 with a sign: the oracle's keys know one zero. */
+static bytes decimal(struct generator *g)
+{
+    static const bytes texts[] = {{"0", 1},     {"1", 1},
+                                  {"-1", 2},    {"1.5", 3},
+                                  {"1.50", 4},  {"-7.25", 5},
+                                  {"0.001", 5}, {"10", 2},
+                                  {"-0.10", 5}, {"99999999999999999999999999999999999999", 38}};
+
+    return texts[gen_below(g, PORT_COUNT(texts))];
+}
+
 struct wr_value gen_value_of(struct generator *g, enum wr_type type)
 {
-    static const int64_t integers[] = {0, 1, -1, 2, 12, 99, 4096, INT64_MAX, INT64_MIN};
     static const double reals[] = {0.0, -0.0, 1.5, -7.5, 1.25, DBL_MAX, -DBL_MAX, 4.9e-324, 12.0};
     struct wr_value v = {.type = type};
 
     switch (type) {
-    case WR_BIGINT:
-        v.integer = integers[gen_below(g, PORT_COUNT(integers))];
-        break;
     case WR_DOUBLE:
         v.real = reals[gen_below(g, PORT_COUNT(reals))];
+        break;
+    case WR_FLOAT: /* without those that only a DOUBLE can be */
+        v.real = reals[gen_below(g, 5)];
         break;
     case WR_BOOLEAN:
         v.boolean = gen_chance(g, 50);
         break;
+    case WR_UBIGINT:
+        v.uinteger = (uint64_t)integer(g, WR_BIGINT);
+        break;
+    case WR_DECIMAL:
+        v.bytes = decimal(g);
+        break;
     case WR_VARCHAR:
         v.bytes = text(g);
         break;
-    default:
+    case WR_VARBINARY:
         v.bytes = blob(g);
+        break;
+    default:
+        v.integer = integer(g, type);
         break;
     }
     return v;

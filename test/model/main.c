@@ -226,6 +226,7 @@ static uint64_t round_run(const struct conf *conf, uint64_t seed, uint64_t ops, 
     run_open(&r.run, &rc);
     generator_init(&r.gen, seed, r.run.o, r.start_ms, -1, rc.wide);
     r.gen.indexed = rc.indexes;
+    r.gen.scalars = rc.indexes && !rc.sql; /* SQL's answers are compared for the others alone */
     r.gen.txns = rc.txns;
     arena_init(&r.arena, NULL, 0);
     r.requests = mem_alloc((ops + 1) * sizeof(*r.requests));

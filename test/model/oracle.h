@@ -144,5 +144,8 @@ struct oracle_row *oracle_row_find(struct oracle_table *t, const struct wr_key_c
 
 /* The checksum of a cell as PlainBuffer counts it, with the timestamp if there is one. */
 uint8_t oracle_crc8(const struct wr_cell *cell);
+bool oracle_value_is_bytes(enum wr_type type);
+/* Equal values are one in an index's key: 0.0 and -0.0, and as DECIMAL 1.5 and 1.50. */
+struct wr_value oracle_value_in_key(struct wr_value v);
 
 #endif

@@ -96,7 +96,16 @@ static int check_value(const struct oracle *o, const struct wr_value *v)
     switch (v->type) {
     case WR_BIGINT:
     case WR_BOOLEAN:
+    case WR_TINYINT:
+    case WR_SMALLINT:
+    case WR_INTEGER:
+    case WR_UBIGINT:
+    case WR_DECIMAL:
+    case WR_DATE:
+    case WR_TIME:
+    case WR_TIMESTAMP:
         return WR_OK;
+    case WR_FLOAT:
     case WR_DOUBLE:
         return isfinite(v->real) ? WR_OK : WR_E_PARAMETER;
     case WR_VARCHAR:

@@ -38,7 +38,7 @@ static bool key_has(const struct wr_index_meta *m, bytes name)
 
 static bool may_stand_in_key(const struct wr_value *v, enum wr_type type)
 {
-    return v->type == type && (type == WR_BIGINT || v->bytes.len <= KEY_BYTES_MAX);
+    return v->type == type && (!oracle_value_is_bytes(type) || v->bytes.len <= KEY_BYTES_MAX);
 }
 
 /* ---- legality ---- */
@@ -58,7 +58,7 @@ static bool may_lead(const struct oracle_table *t, const struct wr_index_meta *m
 }
 
 static int check_columns(const struct oracle *o, const struct oracle_table *t,
-                         const struct wr_index_meta *m)
+                         const struct wr_index_meta *m, bool scalar)
 {
     if (m->key_column_count < 1 || m->key_column_count > (size_t)o->limits.key_columns_max)
         return WR_E_PARAMETER;
@@ -67,7 +67,8 @@ static int check_columns(const struct oracle *o, const struct oracle_table *t,
 
         if ((!d && !key_of(t, m->key_columns[i])) || lists(m->key_columns, i, m->key_columns[i]))
             return WR_E_PARAMETER;
-        if (d && (d->type == WR_DOUBLE || d->type == WR_BOOLEAN))
+        if (d && !scalar && d->type != WR_BIGINT && d->type != WR_VARCHAR &&
+            d->type != WR_VARBINARY)
             return WR_E_PARAMETER;
     }
     for (size_t i = 0; i < m->defined_column_count; i++)
@@ -92,7 +93,7 @@ bool oracle_is_index(struct oracle *o, bytes name)
 }
 
 static int check_index(struct oracle *o, const struct oracle_table *t,
-                       const struct wr_index_meta *m)
+                       const struct wr_index_meta *m, bool scalar)
 {
     if (t->index_count == INDEXES_MAX || oracle_check_index_options(&t->options) ||
         oracle_check_table_name(m->name))
@@ -100,7 +101,7 @@ static int check_index(struct oracle *o, const struct oracle_table *t,
     for (const struct oracle_index *x = t->indexes; x; x = x->next)
         if (bytes_equal(x->meta.name, m->name))
             return WR_E_PARAMETER;
-    if (bytes_equal(t->name, m->name) || check_columns(o, t, m))
+    if (bytes_equal(t->name, m->name) || check_columns(o, t, m, scalar))
         return WR_E_PARAMETER;
     return oracle_find(o, m->name) || oracle_is_index(o, m->name) ? WR_E_EXIST : WR_OK;
 }
@@ -166,10 +167,11 @@ static void complete_key(const struct oracle_table *t, struct oracle_index *x)
         v->key[i].auto_increment = false;
 }
 
-int oracle_index_add(struct oracle *o, struct oracle_table *t, const struct wr_index_meta *m)
+int oracle_index_add(struct oracle *o, struct oracle_table *t, const struct wr_index_meta *m,
+                     bool scalar)
 {
     struct oracle_index *x;
-    int code = check_index(o, t, m);
+    int code = check_index(o, t, m, scalar);
 
     if (code)
         return code;
@@ -222,6 +224,18 @@ static const struct oracle_cell *cell_of(const struct oracle_row *row, bytes nam
     return NULL;
 }
 
+struct wr_value oracle_value_in_key(struct wr_value v)
+{
+    const char *text = v.bytes.ptr;
+
+    if (v.type == WR_DOUBLE || v.type == WR_FLOAT)
+        v.real += 0.0;
+    if (v.type == WR_DECIMAL && memchr(text, '.', v.bytes.len))
+        while (text[v.bytes.len - 1] == '0')
+            v.bytes.len--;
+    return v;
+}
+
 /* False: the row has no entry. */
 static bool entry_key(const struct oracle_index *x, const struct oracle_row *row,
                       struct wr_key_column *out)
@@ -238,7 +252,8 @@ static bool entry_key(const struct oracle_index *x, const struct oracle_row *row
         if (at == x->base->key_count &&
             (!cell || !may_stand_in_key(&cell->cell.value, v->key[i].type)))
             return false;
-        out[i].value = at < x->base->key_count ? row->key[at].value : cell->cell.value;
+        out[i].value =
+            at < x->base->key_count ? row->key[at].value : oracle_value_in_key(cell->cell.value);
     }
     return true;
 }

@@ -66,7 +66,9 @@ int oracle_check_index_options(const struct wr_table_options *o);
 int oracle_check_indexed(const struct oracle_table *t, const struct wr_row_change *change);
 /* BulkImport's own rule: a defined column has its type. */
 int oracle_check_defined(const struct oracle_table *t, const struct wr_row_change *change);
-int oracle_index_add(struct oracle *o, struct oracle_table *t, const struct wr_index_meta *m);
+/* `scalar`: its key may have columns of every type. */
+int oracle_index_add(struct oracle *o, struct oracle_table *t, const struct wr_index_meta *m,
+                     bool scalar);
 int oracle_index_remove(struct oracle_table *t, bytes name);
 
 /* ---- filters (oracle_filter.c) ---- */

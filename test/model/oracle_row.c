@@ -1,11 +1,21 @@
 /* oracle_row.c: the oracle's values, keys and rows. */
 #include "oracle_part.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
-static bool is_bytes(enum wr_type type)
+bool oracle_value_is_bytes(enum wr_type type)
 {
-    return type == WR_VARCHAR || type == WR_VARBINARY;
+    return type == WR_VARCHAR || type == WR_VARBINARY || type == WR_DECIMAL;
+}
+
+/* What the generator makes differs in the first digits. */
+static double decimal_real(bytes text)
+{
+    char copy[64];
+
+    snprintf(copy, sizeof(copy), "%.*s", (int)text.len, (const char *)text.ptr);
+    return strtod(copy, NULL);
 }
 
 /* With a closing NUL that is not counted: regexec() is watched for one. */
@@ -29,22 +39,36 @@ struct wr_value oracle_value_dup(const struct wr_value *v)
 {
     struct wr_value out = *v;
 
-    if (is_bytes(v->type))
+    if (oracle_value_is_bytes(v->type))
         out.bytes = bytes_dup(v->bytes);
     return out;
 }
 
 void oracle_value_drop(struct wr_value *v)
 {
-    if (is_bytes(v->type))
+    if (oracle_value_is_bytes(v->type))
         bytes_drop(&v->bytes);
 }
 
 int oracle_value_compare(const struct wr_value *a, const struct wr_value *b)
 {
+    double x, y;
+
     switch (a->type) {
+    case WR_TINYINT:
+    case WR_SMALLINT:
+    case WR_INTEGER:
     case WR_BIGINT:
+    case WR_DATE:
+    case WR_TIME:
+    case WR_TIMESTAMP:
         return a->integer < b->integer ? -1 : a->integer > b->integer;
+    case WR_UBIGINT:
+        return a->uinteger < b->uinteger ? -1 : a->uinteger > b->uinteger;
+    case WR_DECIMAL:
+        x = decimal_real(a->bytes), y = decimal_real(b->bytes);
+        return x < y ? -1 : x > y;
+    case WR_FLOAT:
     case WR_DOUBLE:
         return a->real < b->real ? -1 : a->real > b->real;
     case WR_BOOLEAN:
@@ -58,12 +82,23 @@ size_t oracle_value_size(const struct wr_value *v)
 {
     switch (v->type) {
     case WR_BIGINT:
+    case WR_UBIGINT:
     case WR_DOUBLE:
+    case WR_TIMESTAMP:
         return 8;
+    case WR_INTEGER:
+    case WR_FLOAT:
+    case WR_DATE:
+    case WR_TIME:
+        return 4;
+    case WR_SMALLINT:
+        return 2;
+    case WR_TINYINT:
     case WR_BOOLEAN:
         return 1;
     case WR_VARCHAR:
     case WR_VARBINARY:
+    case WR_DECIMAL:
         return v->bytes.len;
     default:
         return 0;
@@ -295,6 +330,8 @@ uint8_t oracle_crc8(const struct wr_cell *cell)
     const struct wr_value *v = &cell->value;
     uint8_t crc = crc_bytes(0, cell->name);
     uint64_t bits;
+    uint32_t low;
+    float narrow;
 
     switch (v->type) {
     case WR_BIGINT:
@@ -304,15 +341,26 @@ uint8_t oracle_crc8(const struct wr_cell *cell)
         memcpy(&bits, &v->real, 8);
         crc = crc_number(crc_byte(crc, 1), bits, 8);
         break;
+    case WR_FLOAT:
+        narrow = (float)v->real;
+        memcpy(&low, &narrow, 4);
+        crc = crc_number(crc_byte(crc, WR_FLOAT), low, 4);
+        break;
     case WR_BOOLEAN:
         crc = crc_byte(crc_byte(crc, 2), v->boolean);
         break;
     case WR_VARCHAR:
     case WR_VARBINARY:
-        crc = crc_byte(crc, v->type == WR_VARCHAR ? 3 : 7);
+    case WR_DECIMAL:
+        crc = crc_byte(crc, v->type == WR_VARCHAR ? 3 : v->type == WR_DECIMAL ? WR_DECIMAL : 7);
         crc = crc_bytes(crc_number(crc, v->bytes.len, 4), v->bytes);
         break;
+    case WR_UBIGINT:
+        crc = crc_number(crc_byte(crc, WR_UBIGINT), v->uinteger, 8);
+        break;
     default:
+        crc = crc_number(crc_byte(crc, (uint8_t)v->type), (uint64_t)v->integer,
+                         (int)oracle_value_size(v));
         break;
     }
     if (cell->timestamp_ms != WR_TIMESTAMP_NONE)

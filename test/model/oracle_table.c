@@ -107,7 +107,7 @@ static int table_create(struct oracle *o, const struct wr_create_table *r)
         return code;
     t = table_new(r);
     for (size_t i = 0; i < r->index_count; i++) {
-        int one = oracle_index_add(o, t, &r->indexes[i]);
+        int one = oracle_index_add(o, t, &r->indexes[i], r->scalar_index_keys);
 
         if (one == WR_E_PARAMETER || !code)
             code = one;
@@ -225,7 +225,9 @@ void oracle_table_op(struct oracle *o, const struct wr_request *req, struct aren
         return;
     case WR_OP_CREATE_INDEX:
         t = oracle_find(o, req->create_index.table);
-        expected->code = t ? oracle_index_add(o, t, &req->create_index.index) : WR_E_NOT_EXIST;
+        expected->code = t ? oracle_index_add(o, t, &req->create_index.index,
+                                              req->create_index.scalar_index_keys)
+                           : WR_E_NOT_EXIST;
         return;
     case WR_OP_DROP_INDEX:
         t = oracle_find(o, req->drop_index.table);

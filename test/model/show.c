@@ -36,6 +36,21 @@ void show_value(FILE *out, const struct wr_value *v)
     case WR_BOOLEAN:
         fputs(v->boolean ? "true" : "false", out);
         return;
+    case WR_TINYINT:
+    case WR_SMALLINT:
+    case WR_INTEGER:
+    case WR_DATE:
+    case WR_TIME:
+    case WR_TIMESTAMP:
+    case WR_UBIGINT:
+        fprintf(out, "%" PRId64 "(type %d)", v->integer, v->type);
+        return;
+    case WR_FLOAT:
+        fprintf(out, "%.9g(float)", v->real);
+        return;
+    case WR_DECIMAL:
+        fprintf(out, "%.*s(decimal)", (int)v->bytes.len, (const char *)v->bytes.ptr);
+        return;
     case WR_VARBINARY:
         fputc('x', out);
         show_bytes(out, v->bytes);
