@@ -184,13 +184,14 @@ static int run_windows(struct search *x, const struct view_segment *v, struct no
     return go_on(x->job); /* a node that has given up has found too little */
 }
 
-/* What scores less than the last hit that is kept can't come in. */
-static void skip_below(const struct search *x, struct node *root)
+/* What scores less than the last hit that is kept can't come in, nor what scores as much behind one
+ * that did not. */
+static void skip_below(const struct search *x, const struct segment *s, struct node *root)
 {
-    float least;
+    float most;
 
-    if (top_least(&x->top, &least))
-        root->skip(root, least);
+    if (top_most(&x->top, s, &most))
+        root->skip(root, most);
 }
 
 /* A query of words that few documents have is asked for one document after the other: most windows
@@ -210,7 +211,7 @@ static bool stepped(struct search *x, const struct view_segment *v, struct node 
         (!skips && root->estimate * few > s->documents))
         return false;
     if (skips) /* by the hits of the segments before */
-        skip_below(x, root);
+        skip_below(x, s, root);
     for (uint32_t doc = root->next(root, 0, &score); doc != NODE_END;
          doc = root->next(root, doc + 1, &score)) {
         if (++steps % steps_between_looks == 0 && (*rc = go_on(x->job)))
@@ -222,7 +223,7 @@ static bool stepped(struct search *x, const struct view_segment *v, struct node 
         x->total++;
         top_add_scored(&x->top, s, doc, score);
         if (skips)
-            skip_below(x, root);
+            skip_below(x, s, root);
     }
     return true;
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #define SKIP_CLAUSES_MAX 16 /* of many, windows ask faster */
+#define WHOLE_MAX 2         /* clauses of which all documents are found, beside floors of others */
 #define ROUNDED 1.0001f     /* more than sums of so many differ by their order */
 
 /* A clause whose documents are asked for one by one. */
@@ -10,7 +11,7 @@ struct sought {
     uint32_t doc; /* the next one that has been found, with its score */
     float score;
     float others; /* what all other clauses together may score */
-    float floor;  /* documents below are not found; 0: all are */
+    float floor;  /* documents that score it or less are not found; 0: all are */
     bool spare;   /* none is looked for */
 };
 
@@ -19,8 +20,8 @@ struct bool_node {
     struct bool_parts parts;
     float *scores;         /* of a part; NULL: none are asked for */
     struct sought *sought; /* of each `should`, where documents are asked for one by one */
-    /* Documents that score less than `least` are not looked for. */
-    float least;
+    /* Documents that score `limit` or less are not looked for: `most`, before the weight. */
+    float limit, most;
     uint32_t *ranks; /* which of `should`, in the order of their bounds */
     bool leaves;     /* all tell what they cost */
 };
@@ -199,13 +200,13 @@ static bool scores_enough(struct bool_node *b, uint32_t doc, float *score)
 
         scores[i] = score_of_clause(b, i, doc);
         most += scores[i] - p->should[i]->bound;
-        if (most * ROUNDED < b->least)
+        if (most * ROUNDED < b->most)
             return false;
     }
     for (size_t i = 0; i < p->should_count; i++) /* in this order, however they are ranked */
         sum += scores[i];
     *score = sum * p->weight;
-    return true;
+    return *score > b->limit;
 }
 
 /* Of clauses of which any is enough. */
@@ -216,9 +217,9 @@ static uint32_t next_should(struct node *n, uint32_t from, float *score)
     uint32_t first = next_found(b, from);
     float sum = 0;
 
-    while (b->least > 0 && first != NODE_END && !scores_enough(b, first, score))
+    while (b->most > 0 && first != NODE_END && !scores_enough(b, first, score))
         first = next_found(b, first + 1);
-    if (first == NODE_END || b->least > 0)
+    if (first == NODE_END || b->most > 0)
         return first;
     for (size_t i = 0; i < p->should_count; i++)
         sum += score_of_clause(b, i, first);
@@ -243,29 +244,66 @@ static bool score_at_should(struct node *n, uint32_t doc, float *score)
 
 /* ---- what scores too little ----
  *
- * A document that is to score `least` has a clause that scores its floor, if the floors add up to
- * `least`: others are not found. A floor above a clause's bound makes it a spare one, which is only
- * asked about documents that others have found. */
+ * A document that is to score above `limit` has a clause that scores above its floor, if the floors
+ * add up to no more: others are not found. A floor at a clause's bound makes it a spare one, which
+ * is only asked about documents that others have found. */
 
-/* The floors with `spares` of the lowest bounds spared, each at its bound, and the rest in
- * proportion: about how many documents are found. */
-static uint64_t share_floors(const struct bool_node *b, size_t spares, float *floors)
+/* What a document scores that scores each floor: added up as of a document, no other one that is
+ * not found scores more, however sums are rounded. */
+static bool floors_fit(const struct bool_node *b, const float *floors)
+{
+    float sum = 0;
+
+    for (size_t i = 0; i < b->parts.should_count; i++)
+        sum += floors[i];
+    return sum * b->parts.weight <= b->limit;
+}
+
+/* The floors of those from rank `from` on and below `end` share `rest`, in proportion to their
+ * bounds; where that is nearly what many documents score, it is that, if it fits. */
+static void share(const struct bool_node *b, size_t from, size_t end, float rest, float *floors)
+{
+    struct node *const *should = b->parts.should;
+    float own[SKIP_CLAUSES_MAX], bounds = 0;
+
+    for (size_t k = from; k < end; k++)
+        bounds += should[b->ranks[k]]->bound;
+    for (size_t k = from; k < end; k++)
+        floors[b->ranks[k]] = rest * (should[b->ranks[k]]->bound / bounds);
+    memcpy(own, floors, sizeof(own));
+    for (size_t k = from; k < end; k++) {
+        uint32_t i = b->ranks[k];
+
+        if (should[i]->step)
+            floors[i] = should[i]->step(should[i], own[i]);
+    }
+    for (float less = 1; !floors_fit(b, floors) && less > 0.9f; less -= 0.00001f)
+        for (size_t k = from; k < end; k++)
+            floors[b->ranks[k]] = own[b->ranks[k]] * less;
+}
+
+/* The floors where `spares` of the lowest bounds are spared, all documents of `whole` of the
+ * highest are found, and the rest share what is left: about how many documents are found.
+ * UINT64_MAX: they do not fit. */
+static uint64_t share_floors(const struct bool_node *b, size_t spares, size_t whole, float *floors)
 {
     const struct bool_parts *p = &b->parts;
-    float rest = b->least, bounds = 0;
+    size_t end = p->should_count - whole;
+    float rest = b->most;
     uint64_t cost = 0;
 
-    for (size_t k = 0; k < p->should_count; k++)
-        if (k < spares)
-            rest -= p->should[b->ranks[k]]->bound * ROUNDED;
-        else
-            bounds += p->should[b->ranks[k]]->bound * ROUNDED;
-    for (size_t k = 0; k < p->should_count; k++) {
-        uint32_t i = b->ranks[k];
-        struct node *n = p->should[i];
+    for (size_t i = 0; i < SKIP_CLAUSES_MAX; i++)
+        floors[i] = 0;
+    for (size_t k = 0; k < spares; k++)
+        rest -= floors[b->ranks[k]] = p->should[b->ranks[k]]->bound * ROUNDED;
+    if (rest > 0)
+        share(b, spares, end, rest, floors);
+    if (!floors_fit(b, floors))
+        return UINT64_MAX;
+    for (size_t k = spares; k < p->should_count; k++) {
+        struct node *n = p->should[b->ranks[k]];
 
-        floors[i] = k < spares ? n->bound * ROUNDED * 2 : rest * (n->bound / bounds);
-        cost += k < spares ? 0 : n->cost(n, floors[i]);
+        cost += n->cost(n, floors[b->ranks[k]]);
     }
     return cost;
 }
@@ -278,7 +316,7 @@ static void set_floor(struct bool_node *b, size_t i, float floor)
     if (floor < s->floor)
         s->doc = 0; /* those that were passed over are found now */
     s->floor = floor;
-    s->spare = floor > n->bound * ROUNDED;
+    s->spare = floor >= n->bound * ROUNDED;
     if (!s->spare && n->skip)
         n->skip(n, floor);
 }
@@ -289,8 +327,8 @@ static size_t spares_of(const struct bool_node *b)
     size_t k = 0;
 
     for (; k < b->parts.should_count; k++) {
-        sum += b->parts.should[b->ranks[k]]->bound;
-        if (sum * ROUNDED >= b->least)
+        sum += b->parts.should[b->ranks[k]]->bound * ROUNDED;
+        if (sum * ROUNDED >= b->most)
             break;
     }
     return k;
@@ -303,7 +341,7 @@ static void set_floors_of_bools(struct bool_node *b)
 
     for (size_t k = 0; k < count; k++) {
         uint32_t i = b->ranks[k];
-        float own = b->least - b->sought[i].others * ROUNDED;
+        float own = (b->most - b->sought[i].others * ROUNDED) * (2 - ROUNDED);
 
         if (k < spares)
             set_floor(b, i, b->parts.should[i]->bound * ROUNDED * 2);
@@ -312,24 +350,38 @@ static void set_floors_of_bools(struct bool_node *b)
     }
 }
 
-static void skip_should(struct node *n, float least)
+/* Those with which the fewest documents are found. */
+static void set_floors(struct bool_node *b)
+{
+    size_t count = b->parts.should_count, most = spares_of(b);
+    float best[SKIP_CLAUSES_MAX], floors[SKIP_CLAUSES_MAX];
+    uint64_t least = UINT64_MAX;
+
+    for (size_t spares = 0; spares <= most; spares += most ? most : 1)
+        for (size_t whole = 0; whole <= WHOLE_MAX && spares + whole <= count; whole++) {
+            uint64_t cost = share_floors(b, spares, whole, floors);
+
+            if (cost >= least)
+                continue;
+            least = cost;
+            memcpy(best, floors, sizeof(best));
+        }
+    for (size_t i = 0; least != UINT64_MAX && i < count; i++)
+        set_floor(b, i, best[i]);
+}
+
+static void skip_should(struct node *n, float most)
 {
     struct bool_node *b = (struct bool_node *)n;
-    float none[SKIP_CLAUSES_MAX], most[SKIP_CLAUSES_MAX];
-    uint64_t cost;
 
-    if (!(least / b->parts.weight > b->least))
+    if (!(most > b->limit))
         return;
-    b->least = least / b->parts.weight;
-    if (!b->leaves) {
+    b->limit = most;
+    b->most = most / b->parts.weight;
+    if (b->leaves)
+        set_floors(b);
+    else
         set_floors_of_bools(b);
-        return;
-    }
-    cost = share_floors(b, 0, none);
-    if (share_floors(b, spares_of(b), most) <= cost)
-        memcpy(none, most, sizeof(none));
-    for (size_t i = 0; i < b->parts.should_count; i++)
-        set_floor(b, i, none[i]);
 }
 
 static void rank(struct query *q, struct bool_node *b)

@@ -378,9 +378,11 @@ static int add_token(void *arg, bytes token, uint32_t position)
 
 static int cut(struct about *a, bool phrase, struct tokens **out)
 {
-    struct tokens *t = ARENA_NEW(&a->q->c->arena, struct tokens);
+    struct tokens *t =
+        arena_alloc(&a->q->c->arena, sizeof(*t)); /* which is large, and not cleared */
 
     t->a = &a->q->c->arena;
+    t->count = 0;
     if (analyze_query(&a->field->analyzer, a->condition->match.text, phrase, add_token, t))
         return fail(a->q->c, E_PARAMETER, "The text of a %s has at most %d words.",
                     names[a->condition->type], TOKENS_MAX);

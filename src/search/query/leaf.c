@@ -58,7 +58,7 @@ static bool score_at_none(struct node *n PORT_UNUSED, uint32_t doc PORT_UNUSED,
     return false;
 }
 
-static uint64_t cost_none(const struct node *n PORT_UNUSED, float least PORT_UNUSED)
+static uint64_t cost_none(const struct node *n PORT_UNUSED, float most PORT_UNUSED)
 {
     return 0;
 }

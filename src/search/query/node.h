@@ -18,14 +18,17 @@ struct node {
     uint32_t (*next)(struct node *n, uint32_t from, float *score);
     /* Of next(): no score is above it. 0: that is not known. */
     float bound;
-    /* Documents whose score is below `least` need not come from next() any more. May be NULL. */
-    void (*skip)(struct node *n, float least);
+    /* Documents that score `most` or less need not come from next() any more. May be NULL. */
+    void (*skip)(struct node *n, float most);
     /* Of what has next(): does the document match, and with which score? Asked in ascending order,
      * beside next(), and also of what that passes over. */
     bool (*score_at)(struct node *n, uint32_t doc, float *score);
-    /* About how many documents next() looks at behind skip(). NULL: it can't be told, and `least`
+    /* About how many documents next() looks at behind skip(). NULL: it can't be told, and `most`
      * may only grow. */
-    uint64_t (*cost)(const struct node *n, float least);
+    uint64_t (*cost)(const struct node *n, float most);
+    /* What many documents may score, if that is nearly `about`, which else it is: so much is the
+     * better one to skip by. NULL: it is always that. */
+    float (*step)(const struct node *n, float about);
 };
 
 #define NODE_END UINT32_MAX

@@ -9,8 +9,9 @@
 #define K1 1.2
 #define B 0.75
 #define FOUND_BUCKETS 256
-#define FREQS 8  /* how often a document has a term, as most have it */
-#define AHEAD 16 /* documents whose lengths are on their way from memory */
+#define FREQS 8                 /* how often a document has a term, as most have it */
+#define AHEAD 16                /* documents whose lengths are on their way from memory */
+#define LENGTH_EXACT (1u << 20) /* up to here it is known to the token what a length scores */
 
 struct text_stats text_stats_of(const struct view *v, size_t field)
 {
@@ -117,9 +118,14 @@ static struct scorer scorer_of(const struct text_stats *stats, const struct segm
     };
 }
 
+static inline float score_at_length(const struct scorer *s, uint32_t length, float freq)
+{
+    return s->weight * freq / (freq + s->fixed + s->by_length * (float)length);
+}
+
 static inline float score_of(const struct scorer *s, uint32_t doc, float freq)
 {
-    return s->weight * freq / (freq + s->fixed + s->by_length * (float)s->lengths[doc]);
+    return score_at_length(s, s->lengths[doc], freq);
 }
 
 struct text_term {
@@ -129,8 +135,9 @@ struct text_term {
     uint32_t count, at;
     uint32_t asked_at; /* by score_at() */
     struct scorer scorer;
-    /* Documents that next() leaves out: those that have the term less often, or have it so often
-     * and are longer. */
+    /* Documents that next() leaves out, as they score no more than `most`: those that have the term
+     * less often, or have it so often and are longer. */
+    float most;
     uint16_t freq_min;
     uint32_t length_max[FREQS]; /* by how often they have it; of none that has it more often */
 };
@@ -172,15 +179,29 @@ static void window_text_term(struct node *n, uint32_t base, uint64_t *bits, floa
     memcpy(bits, found, sizeof(found));
 }
 
+typedef uint16_t eight_freqs __attribute__((vector_size(16)));
+
+static inline eight_freqs eight_at(const uint16_t *freqs)
+{
+    eight_freqs eight;
+
+    memcpy(&eight, freqs, sizeof(eight));
+    return eight;
+}
+
 /* The first of [at, count) that is not below `least`, 32 at a time. */
 static uint32_t first_frequent(const uint16_t *freqs, uint32_t at, uint32_t count, uint16_t least)
 {
-    for (; count - at >= 32; at += 32) {
-        uint16_t any = 0;
+    eight_freqs low = least - (eight_freqs){0};
 
-        for (uint32_t i = 0; i < 32; i++)
-            any |= (uint16_t)(freqs[at + i] >= least);
-        if (any)
+    for (; count - at >= 32; at += 32) {
+        const uint16_t *p = freqs + at;
+        eight_freqs any = (eight_freqs)((eight_at(p) >= low) | (eight_at(p + 8) >= low) |
+                                        (eight_at(p + 16) >= low) | (eight_at(p + 24) >= low));
+        uint64_t half[2];
+
+        memcpy(half, &any, sizeof(half));
+        if (half[0] | half[1])
             break;
     }
     while (at < count && freqs[at] < least)
@@ -200,27 +221,49 @@ static void pass_low(struct text_term *t)
     }
 }
 
-/* The longest document that scores `least` if it has the term so often; 0: none does. */
-static uint32_t longest(const struct scorer *s, float freq, float least)
+/* The longest document that scores above `most` if it has the term so often; 0: none does. Of very
+ * long ones it may be a longer one. */
+static uint32_t longest(const struct scorer *s, float freq, float most)
 {
-    float length = (s->weight * freq / least - freq - s->fixed) / s->by_length;
+    float length = (s->weight * freq / most - freq - s->fixed) / s->by_length * 1.0001f;
+    uint32_t n = length < 1 ? 1 : length < 0x1p31f ? (uint32_t)length + 1 : UINT32_MAX;
 
-    return length < 1 ? 0 : length < 0x1p31f ? (uint32_t)length : UINT32_MAX;
+    while (n && n <= LENGTH_EXACT && !(score_at_length(s, n, freq) > most))
+        n--;
+    return n;
 }
 
 /* By how often a document has the term, which lies side by side for all, most are passed over. */
-static void skip_text_term(struct node *n, float least)
+static void skip_text_term(struct node *n, float most)
 {
     struct text_term *t = (struct text_term *)n;
     uint16_t f;
 
-    if (!(least > 0))
+    if (most == t->most)
+        return;
+    t->most = most;
+    t->freq_min = 0;
+    if (!(most > 0))
         return;
     for (f = FREQS; --f;)
-        t->length_max[f] = longest(&t->scorer, f, least * 0.9999f);
+        t->length_max[f] = longest(&t->scorer, f, most);
     for (f = 1; f < FREQS && t->length_max[f] < t->scorer.shortest; f++)
         ;
     t->freq_min = f;
+}
+
+/* Documents that are as short as the shortest: where texts are of one length, all are. */
+static float step_text_term(const struct node *n, float about)
+{
+    const struct text_term *t = (const struct text_term *)n;
+
+    for (unsigned f = 1; f < FREQS; f++) {
+        float score = score_at_length(&t->scorer, t->scorer.shortest, (float)f);
+
+        if (fabsf(score - about) < about * 0.0001f)
+            return score;
+    }
+    return about;
 }
 
 static uint32_t next_text_term(struct node *n, uint32_t from, float *score)
@@ -256,11 +299,11 @@ static bool score_at_text_term(struct node *n, uint32_t doc, float *score)
 #define ONCE_MORE_SHIFT 4
 #define READ_SHIFT 5
 
-static uint64_t cost_text_term(const struct node *n, float least)
+static uint64_t cost_text_term(const struct node *n, float most)
 {
     const struct text_term *t = (const struct text_term *)n;
-    float w = t->scorer.weight, freq = least < w ? ceilf((float)K1 * least / (w - least)) : FREQS;
-    unsigned times = freq < 1 ? 1 : freq < FREQS ? (unsigned)freq : FREQS;
+    float w = t->scorer.weight, freq = most < w ? (float)K1 * most / (w - most) * 1.0001f : FREQS;
+    unsigned times = freq < FREQS - 1 ? (unsigned)freq + 1 : FREQS;
 
     return ((uint64_t)t->count >> (times - 1) * ONCE_MORE_SHIFT) + (t->count >> READ_SHIFT);
 }
@@ -308,6 +351,7 @@ int node_text_term(struct query *q, size_t field, bytes term, float weight, bool
         t->node.next = next_text_term;
         t->node.score_at = score_at_text_term;
         t->node.cost = cost_text_term;
+        t->node.step = step_text_term;
         t->node.bound = bound_of(&t->scorer);
         t->node.skip = t->node.bound > 0 ? skip_text_term : NULL;
     }

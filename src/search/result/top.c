@@ -320,14 +320,16 @@ bool top_ends_before(const struct top *t, int64_t number)
     return t->sort->by[0].descending ? number < last->number : number > last->number;
 }
 
-bool top_least(const struct top *t, float *least)
+bool top_most(const struct top *t, const struct segment *s, float *most)
 {
     const struct sort_by *by = &t->sort->by[0];
 
     if (t->sort->by_key || by->type != WR_SORTER_SCORE || !by->descending || t->count < t->room ||
         !t->room)
         return false;
-    *least = (float)real_of_number(t->hits[0].values[0].number);
+    *most = (float)real_of_number(t->hits[0].values[0].number);
+    if (t->tied != s || t->tied_number != t->hits[0].values[0].number)
+        *most = nextafterf(*most, -INFINITY);
     return true;
 }
 

@@ -45,9 +45,9 @@ void top_add_scored(struct top *t, const struct segment *s, uint32_t doc, float 
 /* Stands a hit whose first value is this number behind all that are kept? Its first sorter is of
  * numbers. */
 bool top_ends_before(const struct top *t, int64_t number);
-/* Where the order is by scores first, the best in front, and all places are taken: the score that
- * is the least to come in. */
-bool top_least(const struct top *t, float *least);
+/* Where the order is by scores first, the best in front, and all places are taken: documents of the
+ * segment behind those that were added do not come in if they score `most` or less. */
+bool top_most(const struct top *t, const struct segment *s, float *most);
 void top_finish(struct top *t);
 
 #endif
