@@ -32,8 +32,10 @@ static size_t distance(const char *a, const char *b)
 
 void spelling_init(struct spelling *s, const char *text)
 {
-    /* Farther away it is no typing error. */
-    *s = (struct spelling){.text = text, .distance = strlen(text) / 3 + 2};
+    size_t n = strlen(text), far = n / 3 + 2;
+
+    /* Farther away it is no typing error, nor where no letter is the same. */
+    *s = (struct spelling){.text = text, .distance = n < far ? n : far};
 }
 
 void spelling_offer(struct spelling *s, const char *name)

@@ -22,6 +22,7 @@ static enum exit_code exit_of(int code)
     case E_METHOD:
         return EXIT_USAGE;
     case E_NOT_EXIST:
+    case E_SEARCH_INDEX:
     case E_SESSION:
         return EXIT_MISSING;
     case E_CONDITION:

@@ -70,6 +70,7 @@ check "a key among the cells" exits 2 "is a key column" put t a 1 k=5
 check "an increment in a put" exits 2 "widerow update. adds" put t a 1 x+=1
 check "nothing to change" exits 2 "what is to change" update t a 1
 check "a wrong flag" exits 2 "did you mean --columns" get t a 1 --colums x
+check "help with a value" exits 2 "--help takes no value" get t a 1 --help=x
 check "a wrong form" exits 2 "did you mean table" scan t --format tabel
 check "a wrong filter" exits 2 "it is written like" scan t --filter 'x >'
 check "another wrong filter" exits 2 "a \) is missing" scan t --filter '(x > 1'

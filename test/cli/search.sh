@@ -58,5 +58,7 @@ check "metrics: it follows, and is not far behind" sh -c '[ "$1 $2" = "0 0" ] &&
 check "readyz has nothing to say of it" sh -c '[ "$(curl -s "$1/readyz")" = ready ]' - "${admins[searched]}"
 check "search drop" run search drop goods gi
 check "is gone" prints "" search list goods
+check "what is gone is not found" exits 3 "gi. does not exist" search query goods gi 'price > 5'
+check "nor dropped" exits 3 "gi. does not exist" search drop goods gi
 at=(--dir "$work/data")
 stop_all TERM

@@ -70,6 +70,10 @@ static int unknown_flag(const struct option_set *sets, size_t set_count, const c
         for (const struct option_row *row = sets[i].rows; row->name && count < NAMES_MAX; row++)
             names[count++] = row->name;
     snprintf(text, sizeof(text), "%.*s", (int)len, name);
+    if (strcmp(text, "help") == 0) { /* --help alone never comes here */
+        snprintf(message, message_size, "--help takes no value");
+        return -1;
+    }
     near = option_nearest(text, names, count);
     snprintf(message, message_size, "unknown flag --%s%s%s%s", text,
              near ? "; did you mean --" : "", near ? near : "", near ? "?" : "");

@@ -19,6 +19,15 @@ static const char *nearest(const char *text)
     return s.nearest;
 }
 
+static const char *nearest_of_one(const char *text, const char *name)
+{
+    struct spelling s;
+
+    spelling_init(&s, text);
+    spelling_offer(&s, name);
+    return s.nearest;
+}
+
 static void test_typing_errors(void **state)
 {
     (void)state;
@@ -38,6 +47,9 @@ static void test_nothing_is_near(void **state)
     assert_null(nearest("memory"));
     assert_null(nearest(""));
     assert_null(nearest("thxxxxs"));
+    assert_null(nearest_of_one("z", "a"));
+    assert_null(nearest_of_one("xy", "abc"));
+    assert_string_equal(nearest_of_one("ax", "ab"), "ab");
     memset(text, 'h', 200);
     text[200] = 0;
     assert_null(nearest(text));

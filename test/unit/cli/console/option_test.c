@@ -88,6 +88,8 @@ static void test_bad(void **state)
     assert_int_equal(parse("--table", NULL, NULL, NULL), -1);
     assert_string_equal(message, "--table needs a value: --table T");
     assert_int_equal(parse("--shuffle=yes", NULL, NULL, NULL), -1);
+    assert_int_equal(parse("--help=yes", NULL, NULL, NULL), -1);
+    assert_string_equal(message, "--help takes no value");
     assert_int_equal(parse("-w", NULL, NULL, NULL), -1);
 }
 
@@ -106,7 +108,8 @@ static void test_nearest(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_good), cmocka_unit_test(test_list),
+        cmocka_unit_test(test_good),
+        cmocka_unit_test(test_list),
         cmocka_unit_test(test_bad),
         cmocka_unit_test(test_nearest),
     };
