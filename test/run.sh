@@ -268,6 +268,7 @@ suite tunnel $([ "$nightly" ] && echo 1200 || echo 60) test/tunnel/run.sh
 [ -z "$nightly" ] || suite tunnel-java 1200 env TUNNEL_WORKER=java test/tunnel/run.sh
 suite retention $([ "$nightly" ] && echo 1200 || echo 90) test/retention/run.sh
 suite index $([ "$nightly" ] && echo 1800 || echo 90) test/index/run.sh
+suite index-full 90 test/index/full.sh
 suite hits $([ "$nightly" ] && echo 1800 || echo 60) test/hits/run.sh
 suite crash $([ "$nightly" ] && echo 2400 || echo 200) test/crash/run.sh points damage power
 suite io $([ "$nightly" ] && echo 1800 || echo 90) test/io/run.sh
