@@ -42,6 +42,7 @@ check "what an index serves" says 'host,price|b,3|' mine "select host, price fro
 check "the row's other columns by an index" says 'host,at,note,price|a,1,x,1.5|' mine "select * from orders where note < 'y'"
 check "indexes are shown" says 'by_price_note,ACTIVE,note|' sh -c "timeout 60 mariadb --no-defaults -h 127.0.0.1 -P $port -ukey1 -psecret1 --batch -N inst -e 'show index from orders' | cut -f3,4,8"
 check "how it is served" says 'orders,index by_price_note,note = y,1,1,1,1,no|' mine "explain select * from orders where note = 'y'" -N
+check "variables of a session" says '@a,@A + 1,@b|2,3,x|host|b|' mine "set @a = 1, @B := 'b'; set @a = @a + 1; set @c = @b; set @b = 'x'; select @a, @A + 1, @b; select host from orders where host = @c and at = @a - 1"
 check "an index goes" mine 'drop index by_price_note on orders'
 check "and what it served is refused" fails 'CREATE INDEX orders_note ON orders \(note\)' mine "select host from orders where note = 'y'"
 check "a table with versions" mine 'create table temps (id varchar, temp bigint, primary key (id)) with (versions = 3)'

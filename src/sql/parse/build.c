@@ -500,6 +500,27 @@ struct name_list *copies_add(struct parse *p, struct name_list *l, const struct 
     return names_add(p, l, &(struct name_item){.name = name->text});
 }
 
+struct expr_list *copies_of_alias(struct parse *p, struct expr_list *l)
+{
+    bytes alias = p->out->row_alias;
+    struct name_list *copies = NULL;
+
+    for (const struct expr_item *i = l->first; i; i = i->next)
+        if (!alias.ptr || i->expr->type != EXPR_COLUMN || !bytes_equal(i->expr->of, alias))
+            return l;
+    for (const struct expr_item *i = l->first; i; i = i->next)
+        copies = copies_add(p, copies, &(struct token){.text = i->name},
+                            &(struct token){.text = i->expr->text, .at = i->expr->at});
+    p->out->copies = copies;
+    return NULL;
+}
+
+void build_drop_how(struct parse *p, const struct token *word)
+{
+    if (!is_word(word, "cascade") && !is_word(word, "restrict"))
+        parse_unexpected(p, word);
+}
+
 struct type_name build_double(struct parse *p, const struct token *name, const struct token *word)
 {
     if (!is_word(name, "double") || !is_word(word, "precision"))

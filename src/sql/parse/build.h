@@ -113,6 +113,11 @@ struct column_definition *build_definition(struct parse *p, const struct token *
 /* column = VALUES(column), of ON DUPLICATE KEY UPDATE: no other column's value. */
 struct name_list *copies_add(struct parse *p, struct name_list *l, const struct token *name,
                              const struct token *of);
+/* The same by VALUES (...) AS new ... column = new.column: then NULL, and the copies are the
+ * statement's; else the assignments. */
+struct expr_list *copies_of_alias(struct parse *p, struct expr_list *l);
+/* CASCADE or RESTRICT. */
+void build_drop_how(struct parse *p, const struct token *word);
 /* DOUBLE PRECISION; no other type has two words. */
 struct type_name build_double(struct parse *p, const struct token *name, const struct token *word);
 struct type_name build_type(struct parse *p, const struct token *name, const struct token *length,

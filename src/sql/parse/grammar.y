@@ -19,9 +19,9 @@
 %stack_overflow { parse_too_deep(p); }
 %stack_size 400
 
-%fallback ID ALLOW ASYNC BEGIN BUILD CANCEL CAST COLLATE COLUMNS COMMIT COMPACT CONNECTION CURRENT DATABASE DATABASES DUPLICATE END ESCAPE FILTERING FLUSH FOLLOWING FORCE FULL
-  GLOBAL GRANT IDENTIFIED INCLUDE INDEXES MAPPING OFFLINE OFFSET ONLINE OVER PARTITION PRECEDING PROCESSLIST QUERY RANGE REVOKE ROLLBACK ROW ROWS SCHEMA SCHEMAS SESSION START SYNC
-  TABLES TO TRACE TRANSACTION TRUNCATE UNBOUNDED USER VARIABLES WARNINGS.
+%fallback ID ALLOW ASYNC AUTO_INCREMENT BEGIN BUILD CANCEL CAST CHARACTER COLLATE COLUMNS COMMENT COMMIT COMPACT CONNECTION CURRENT DATABASE DATABASES DUPLICATE END ESCAPE FILTERING FLUSH FOLLOWING FORCE FULL
+  GLOBAL GRANT IDENTIFIED INCLUDE INDEXES LOCK MAPPING OFFLINE OFFSET ONLINE OVER PARTITION PRECEDING PRECISION PROCESSLIST QUERY RANGE RELEASE REVOKE ROLLBACK ROW ROWS SAVEPOINT SCHEMA SCHEMAS SESSION START SYNC
+  TABLES TO TRACE TRANSACTION TRUNCATE UNBOUNDED UNLOCK USER VARIABLES WARNINGS.
 
 %left OR.
 %left XOR.
@@ -369,15 +369,24 @@ with(A) ::= in_brackets(O). { A = O; }
 with(A) ::= WITH options(O). { A = O; }
 with(A) ::= engine_options(O). { A = O; }
 
-// Tablestore's: ENGINE = 'tablestore', ENGINE_ATTRIBUTE = '{...}', with or without commas.
+// Tablestore's: ENGINE = 'tablestore', ENGINE_ATTRIBUTE = '{...}', and MySQL's, with or without commas: CHARACTER SET utf8 is
+// CHARACTER here.
 %type engine_options {struct option_list *}
-engine_options(A) ::= name(N) EQUAL TEXT(V). { A = options_add(p, NULL, N.text, V.text, N.at); }
-engine_options(A) ::= engine_options(L) name(N) EQUAL TEXT(V). { A = options_add(p, L, N.text, V.text, N.at); }
-engine_options(A) ::= engine_options(L) COMMA name(N) EQUAL TEXT(V). { A = options_add(p, L, N.text, V.text, N.at); }
+engine_options(A) ::= engine_option(O). { A = options_add(p, NULL, O.name, O.value, O.at); }
+engine_options(A) ::= engine_options(L) engine_option(O). { A = options_add(p, L, O.name, O.value, O.at); }
+engine_options(A) ::= engine_options(L) COMMA engine_option(O). { A = options_add(p, L, O.name, O.value, O.at); }
+%type engine_option {struct option}
+engine_option(A) ::= one_option(O). { A = O; }
+engine_option(A) ::= DEFAULT one_option(O). { A = O; }
+%type one_option {struct option}
+one_option(A) ::= name(N) option_value(V). { A = (struct option){.name = N.text, .value = V, .at = N.at}; }
+one_option(A) ::= name(N) EQUAL option_value(V). { A = (struct option){.name = N.text, .value = V, .at = N.at}; }
+one_option(A) ::= name(N) SET option_value(V). { A = (struct option){.name = N.text, .value = V, .at = N.at}; }
+one_option(A) ::= name(N) SET EQUAL option_value(V). { A = (struct option){.name = N.text, .value = V, .at = N.at}; }
 
 // ---- rows ----
 
-statement ::= upsert_word hints(H) INTO table(T) LEFT_PAREN names(N) RIGHT_PAREN VALUES rows(R) on_duplicate(D). {
+statement ::= upsert_word hints(H) INTO table(T) LEFT_PAREN names(N) RIGHT_PAREN VALUES rows(R) row_alias on_duplicate(D). {
     p->out->type = STATEMENT_UPSERT;
     p->out->hints = H;
     p->out->table = T;
@@ -387,16 +396,24 @@ statement ::= upsert_word hints(H) INTO table(T) LEFT_PAREN names(N) RIGHT_PAREN
 }
 upsert_word ::= UPSERT.
 upsert_word ::= INSERT.
-rows(A) ::= LEFT_PAREN(T) expr_list(L) RIGHT_PAREN. { A = rows_add(p, NULL, L, &T); }
-rows(A) ::= rows(R) COMMA LEFT_PAREN(T) expr_list(L) RIGHT_PAREN. { A = rows_add(p, R, L, &T); }
+%type row_values {struct expr_list *}
+row_values(A) ::= row_value(E). { A = list_add(p, NULL, E); }
+row_values(A) ::= row_values(L) COMMA row_value(E). { A = list_add(p, L, E); }
+%type row_value {struct expr *}
+row_value(A) ::= expr(E). { A = E; }
+row_value(A) ::= DEFAULT(T). { A = build_value(p, EXPR_DEFAULT, &T); }
+row_alias ::= .
+row_alias ::= AS name(N). { p->out->row_alias = N.text; }
+rows(A) ::= LEFT_PAREN(T) row_values(L) RIGHT_PAREN. { A = rows_add(p, NULL, L, &T); }
+rows(A) ::= rows(R) COMMA LEFT_PAREN(T) row_values(L) RIGHT_PAREN. { A = rows_add(p, R, L, &T); }
 on_duplicate(A) ::= . { A = NULL; }
-on_duplicate(A) ::= ON DUPLICATE KEY UPDATE assignments(L). { A = L; }
+on_duplicate(A) ::= ON DUPLICATE KEY UPDATE assignments(L). { A = copies_of_alias(p, L); }
 on_duplicate(A) ::= ON DUPLICATE KEY UPDATE copies(L). { A = NULL; p->out->copies = L; }
 %type copies {struct name_list *}
 copies(A) ::= name(N) EQUAL VALUES LEFT_PAREN name(V) RIGHT_PAREN. { A = copies_add(p, NULL, &N, &V); }
 copies(A) ::= copies(L) COMMA name(N) EQUAL VALUES LEFT_PAREN name(V) RIGHT_PAREN. { A = copies_add(p, L, &N, &V); }
-assignments(A) ::= name(N) EQUAL expr(E). { A = list_add_item(p, NULL, build_item(p, E, N.text)); A->last->at = N.at; }
-assignments(A) ::= assignments(L) COMMA name(N) EQUAL expr(E). { A = list_add_item(p, L, build_item(p, E, N.text)); A->last->at = N.at; }
+assignments(A) ::= name(N) EQUAL row_value(E). { A = list_add_item(p, NULL, build_item(p, E, N.text)); A->last->at = N.at; }
+assignments(A) ::= assignments(L) COMMA name(N) EQUAL row_value(E). { A = list_add_item(p, L, build_item(p, E, N.text)); A->last->at = N.at; }
 
 statement ::= UPDATE hints(H) table(T) SET assignments(L) where(W). {
     p->out->type = STATEMENT_UPDATE;
@@ -441,7 +458,7 @@ definitions(A) ::= definitions(L) COMMA PRIMARY(T) KEY LEFT_PAREN key(K) RIGHT_P
 definitions(A) ::= definitions(L) COMMA index(I). { A = L; definitions_add_index(&A, I); }
 
 definition(A) ::= name(N) type(Y) column_options(O). { A = build_definition(p, &N, &Y, &O); }
-definition(A) ::= name(N) name(D) ID(W) column_options(O). {
+definition(A) ::= name(N) name(D) PRECISION(W) column_options(O). {
     struct type_name type = build_double(p, &D, &W);
     A = build_definition(p, &N, &type, &O);
 }
@@ -450,6 +467,10 @@ column_options(A) ::= column_options(B) NOT NULL. { A = B; A.not_null = true; }
 column_options(A) ::= column_options(B) NULL. { A = B; }
 column_options(A) ::= column_options(B) PRIMARY KEY. { A = B; A.key = true; }
 column_options(A) ::= column_options(B) DEFAULT constant(E). { A = B; A.default_value = E; }
+column_options(A) ::= column_options(B) COMMENT(T) TEXT. { A = B; A.passed = T.text; }
+column_options(A) ::= column_options(B) COLLATE(T) option_value. { A = B; A.passed = T.text; }
+column_options(A) ::= column_options(B) CHARACTER(T) SET option_value. { A = B; A.passed = T.text; }
+column_options(A) ::= column_options(B) AUTO_INCREMENT(T). { A = B; parse_fail(p, T.at, "there is no AUTO_INCREMENT: the program gives rows their keys, a UUID say, as numbers that rise would all go to one place"); }
 
 type(A) ::= name(N). { A = (struct type_name){.name = N.text, .at = N.at}; }
 type(A) ::= name(N) UNSIGNED. { A = (struct type_name){.name = N.text, .at = N.at, .is_unsigned = true}; }
@@ -500,7 +521,10 @@ statement ::= DROP MAPPING TABLE if_exists(X) table(T). {
     p->out->if_exists = X;
     p->out->table = T;
 }
-statement ::= DROP TABLE if_exists(X) table(T). {
+// MySQL's CASCADE and RESTRICT mean nothing there either.
+drop_how ::= .
+drop_how ::= ID(W). { build_drop_how(p, &W); }
+statement ::= DROP TABLE if_exists(X) table(T) drop_how. {
     p->out->type = STATEMENT_DROP_TABLE;
     p->out->if_exists = X;
     p->out->table = T;
@@ -566,6 +590,15 @@ statement ::= START(N) TRANSACTION WITH name name(M). { simple(p, STATEMENT_TRAN
 statement ::= BEGIN(N) work(M). { simple(p, STATEMENT_TRANSACTION, &N)->pattern = M; }
 statement ::= COMMIT(N) work(M). { simple(p, STATEMENT_TRANSACTION, &N)->pattern = M; }
 statement ::= ROLLBACK(N) work(M). { simple(p, STATEMENT_TRANSACTION, &N)->pattern = M; }
+statement ::= SAVEPOINT(N) name. { simple(p, STATEMENT_TRANSACTION, &N); }
+statement ::= RELEASE(N) SAVEPOINT name. { simple(p, STATEMENT_TRANSACTION, &N); }
+statement ::= LOCK(N) TABLES locks. { simple(p, STATEMENT_LOCK, &N); }
+statement ::= LOCK(N) TABLE locks. { simple(p, STATEMENT_LOCK, &N); }
+statement ::= UNLOCK(N) TABLES. { simple(p, STATEMENT_LOCK, &N); }
+locks ::= table words.
+locks ::= table AS name words.
+locks ::= locks COMMA table words.
+locks ::= locks COMMA table AS name words.
 %type work {bytes}
 work(A) ::= . { A = BYTES_NONE; }
 work(A) ::= name(N). { A = N.text; }
@@ -581,6 +614,7 @@ statement ::= SET settings(L). { p->out->type = STATEMENT_SET; p->out->assignmen
 settings(A) ::= setting(I). { A = list_add_item(p, NULL, I); }
 settings(A) ::= settings(L) COMMA setting(I). { A = list_add_item(p, L, I); }
 setting(A) ::= VARIABLE(N) EQUAL set_to(E). { A = build_item(p, E, N.text); }
+setting(A) ::= VARIABLE(N) ASSIGN set_to(E). { A = build_item(p, E, N.text); }
 setting(A) ::= name(N) EQUAL set_to(E). { A = build_item(p, E, N.text); }
 setting(A) ::= scope name(N) EQUAL set_to(E). { A = build_item(p, E, N.text); }
 setting(A) ::= name(N) expr(E). { A = build_item(p, E, N.text); }
@@ -595,6 +629,7 @@ words ::= words name.
 
 pattern(A) ::= . { A = BYTES_NONE; }
 pattern(A) ::= LIKE TEXT(T). { A = T.text; }
+pattern(A) ::= WHERE expr(E). { A = BYTES_NONE; p->out->where = E; }
 maybe_from(A) ::= . { A = BYTES_NONE; }
 maybe_from(A) ::= FROM name(N). { A = N.text; }
 maybe_from(A) ::= IN name(N). { A = N.text; }
@@ -603,7 +638,7 @@ statement ::= SHOW SCHEMAS pattern(P). { show(p, SHOW_DATABASES)->pattern = P; }
 statement ::= SHOW TABLES maybe_from(D) pattern(P). { show(p, SHOW_TABLES)->pattern = P; p->out->table.database = D; }
 statement ::= SHOW FULL TABLES maybe_from(D) pattern(P). { show(p, SHOW_TABLES)->pattern = P; p->out->full = true; p->out->table.database = D; }
 statement ::= SHOW CREATE TABLE table(T). { show(p, SHOW_CREATE_TABLE)->table = T; }
-statement ::= SHOW index_words(F) of_table(T). { show(p, SHOW_INDEX)->table = T; p->out->full = F; }
+statement ::= SHOW index_words(F) of_table(T) where(W). { show(p, SHOW_INDEX)->table = T; p->out->full = F; p->out->where = W; }
 statement ::= SHOW columns_words(F) of_table(T) pattern(P). { show(p, SHOW_COLUMNS)->table = T; p->out->pattern = P; p->out->full = F; }
 %type columns_words {bool}
 columns_words(A) ::= COLUMNS. { A = false; }
@@ -619,7 +654,10 @@ statement ::= SHOW TABLE VARIABLES FROM table(T) pattern(P). { show(p, SHOW_TABL
 statement ::= SHOW PROCESSLIST. { show(p, SHOW_PROCESSLIST); }
 statement ::= SHOW FULL PROCESSLIST. { show(p, SHOW_PROCESSLIST); }
 statement ::= SHOW WARNINGS. { show(p, SHOW_WARNINGS); }
-statement ::= SHOW ID(N) pattern(P). { show(p, SHOW_OTHER)->name = N.text; p->out->pattern = P; }
+statement ::= SHOW ID(N) maybe_from(D) pattern(P). { show(p, SHOW_OTHER)->name = N.text; p->out->pattern = P; p->out->table.database = D; }
+statement ::= SHOW ID(N) ID pattern(P). { show(p, SHOW_OTHER)->name = N.text; p->out->pattern = P; }
+statement ::= SHOW ID(N) SET pattern(P). { show(p, SHOW_OTHER)->name = N.text; p->out->pattern = P; }
+statement ::= SHOW TABLE ID maybe_from(D) pattern(P). { show(p, SHOW_TABLE_STATUS)->table.database = D; p->out->pattern = P; }
 statement ::= SHOW scope ID(N) pattern(P). { show(p, SHOW_OTHER)->name = N.text; p->out->pattern = P; }
 index_words(A) ::= INDEX. { A = false; }
 index_words(A) ::= INDEXES. { A = false; }

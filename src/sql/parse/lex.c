@@ -325,11 +325,12 @@ static int sign_take(struct lexer *l)
 /* @name, @@name, @@session.name: the text is what stands behind the signs. */
 static int variable_take(struct lexer *l, struct token *out)
 {
-    size_t start;
+    size_t start = l->at;
 
     while (peek(l, 0) == '@')
         l->at++;
-    start = l->at;
+    if (l->at > start + 1)
+        start = l->at;
     while (peek(l, 0) >= 0 && (is_name(peek(l, 0)) || peek(l, 0) == '.'))
         l->at++;
     out->text = text_since(l, start);
@@ -366,6 +367,10 @@ static int word_take(struct lexer *l, struct token *out)
         return number_take(l, out);
     if (c == '@')
         return variable_take(l, out);
+    if (c == ':' && peek(l, 1) == '=') {
+        l->at += 2;
+        return TOKEN_ASSIGN;
+    }
     if (is_name_start(c))
         return name_take(l, out);
     return sign_take(l);

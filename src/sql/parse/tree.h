@@ -24,7 +24,7 @@ enum expr_type {
     EXPR_PARAMETER, /* `index`: which question mark, from 0 */
     EXPR_COLUMN,    /* `text`, perhaps of the table `of` */
     EXPR_STAR,      /* all columns, perhaps of the table `of` */
-    EXPR_VARIABLE,  /* @@name or @name; `of`: session, global */
+    EXPR_VARIABLE,  /* @@name is `name`, @name is `@name` */
     EXPR_UNARY,     /* op left */
     EXPR_BINARY,    /* left op right */
     EXPR_IN,        /* left [NOT] IN (list), or of `select` */
@@ -38,6 +38,7 @@ enum expr_type {
     EXPR_SELECT,   /* the value of `select` */
     EXPR_EXISTS,   /* `select` has a row */
     EXPR_INTERVAL, /* INTERVAL left text */
+    EXPR_DEFAULT,  /* DEFAULT, as a value that is written */
 };
 
 enum expr_op {
@@ -212,6 +213,7 @@ enum statement_type {
     STATEMENT_EXPLAIN,     /* `name`: the word behind it; ptr NULL: none */
     STATEMENT_TRANSACTION, /* START TRANSACTION, COMMIT, ROLLBACK: `name` is the word, `pattern`
                               what is said behind it */
+    STATEMENT_LOCK,        /* LOCK TABLES and UNLOCK TABLES: `name` is the word */
     STATEMENT_KILL,        /* the connection `where`; `name` is QUERY: its statement alone */
     STATEMENT_CREATE_USER, /* `name`, with the password `pattern` */
     STATEMENT_ALTER_USER,
@@ -238,6 +240,7 @@ struct column_definition {
     struct type_name type;
     struct expr *default_value; /* NULL: none */
     size_t at;
+    bytes passed; /* a word that is passed over: COMMENT, COLLATE, CHARACTER; ptr NULL: none */
     bool not_null, key; /* `key`: PRIMARY KEY stands behind the column itself */
 };
 
@@ -268,6 +271,7 @@ enum show_type {
     SHOW_COLUMNS,
     SHOW_VARIABLES,
     SHOW_TABLE_VARIABLES,
+    SHOW_TABLE_STATUS,
     SHOW_PROCESSLIST,
     SHOW_WARNINGS,
     SHOW_OTHER, /* `name` is the word */
@@ -302,8 +306,9 @@ struct statement {
      * the variables */
     struct expr_list *assignments;
     struct name_list
-        *copies; /* UPSERT: the columns that ON DUPLICATE KEY UPDATE sets to VALUES() */
-    struct expr *where;
+        *copies;        /* UPSERT: the columns that ON DUPLICATE KEY UPDATE sets to VALUES() */
+    bytes row_alias;    /* UPSERT: VALUES (...) AS it; ptr NULL: none */
+    struct expr *where; /* also of SHOW */
     /* CREATE TABLE, ALTER TABLE */
     struct column_definition *definitions;
     struct key_definition *key;

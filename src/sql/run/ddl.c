@@ -2,6 +2,7 @@
 #include "sql/run/default.h"
 #include "sql/run/index.h"
 #include "sql/run/table.h"
+#include "sql/run/table_option.h"
 
 #include "base/number.h"
 
@@ -302,6 +303,7 @@ int run_create_table(struct run *r, const struct statement *s)
     struct name_list own = {0};
     const struct name_list *names = &own;
     struct declared said = {0};
+    struct statement kept;
 
     *t = (struct wr_create_table){
         .table = s->table.table,
@@ -310,6 +312,8 @@ int run_create_table(struct run *r, const struct statement *s)
                     .max_versions = 1,
                     .deviation_s = DEVIATION_S_MAX}};
     RUN_TRY(table_database(r, &s->table, &request.instance));
+    table_options_pass(r, s, &kept);
+    s = &kept;
     RUN_TRY(key_names(r, s, &own, &names));
     RUN_TRY(key_make(r, s, names, t, &said));
     RUN_TRY(columns_make(r, s, t, &said));

@@ -1,6 +1,7 @@
 /* information_show.c: SHOW as MySQL's drivers want it: SELECTs of information_schema. */
 #include "sql/parse/parse.h"
 #include "sql/run/information.h"
+#include "sql/run/like.h"
 #include "sql/run/texts.h"
 
 /* `values` stand for the question marks of a SELECT of ours. */
@@ -47,6 +48,37 @@ static int show_full_tables(struct run *r, const struct statement *s)
         (bytes[]){database, pattern}, 2);
 }
 
+/* What MySQL has at the end of lists of what is stored in it. */
+#define ABOUT "character_set_client", "collation_connection", "Database Collation"
+
+static int show_charset(struct run *r, const struct statement *s)
+{
+    static const bytes row[] = {BYTES_LIT("utf8mb4"), BYTES_LIT("UTF-8 Unicode"),
+                                BYTES_LIT("utf8mb4_bin"), BYTES_LIT("4")};
+
+    RUN_TRY(texts_columns(
+        r, (const char *[]){"Charset", "Description", "Default collation", "Maxlen", NULL}));
+    return s->pattern.ptr && !is_like(row[0], s->pattern) ? 0 : texts_row(r, row, PORT_COUNT(row));
+}
+
+static int show_table_status(struct run *r, const struct statement *s)
+{
+    bytes pattern = s->pattern.ptr ? s->pattern : BYTES_LIT("%"), database;
+
+    RUN_TRY(table_database(r, &s->table, &database));
+    return show_select(
+        r,
+        "select TABLE_NAME as Name, ENGINE as Engine, VERSION as Version, ROW_FORMAT as "
+        "Row_format, TABLE_ROWS as `Rows`, AVG_ROW_LENGTH as Avg_row_length, DATA_LENGTH as "
+        "Data_length, MAX_DATA_LENGTH as Max_data_length, INDEX_LENGTH as Index_length, DATA_FREE "
+        "as Data_free, AUTO_INCREMENT as Auto_increment, CREATE_TIME as Create_time, UPDATE_TIME "
+        "as Update_time, CHECK_TIME as Check_time, TABLE_COLLATION as `Collation`, CHECKSUM as "
+        "Checksum, CREATE_OPTIONS as Create_options, TABLE_COMMENT as `Comment` from "
+        "information_schema.TABLES where TABLE_SCHEMA = ? and TABLE_NAME like ? order by "
+        "TABLE_NAME",
+        (bytes[]){database, pattern}, 2);
+}
+
 static int show_other(struct run *r, const struct statement *s)
 {
     bytes pattern = s->pattern.ptr ? s->pattern : BYTES_LIT("%");
@@ -58,7 +90,21 @@ static int show_other(struct run *r, const struct statement *s)
             "IS_DEFAULT as `Default`, IS_COMPILED as Compiled, SORTLEN as Sortlen from "
             "information_schema.COLLATIONS where COLLATION_NAME like ?",
             &pattern, 1);
-    if (run_is_word(s->name, "ENGINES"))
+    if (run_is_word(s->name, "CHARSET") || run_is_word(s->name, "CHARACTER"))
+        return show_charset(r, s);
+    if (run_is_word(s->name, "TRIGGERS"))
+        return texts_columns(r, (const char *[]){"Trigger", "Event", "Table", "Statement", "Timing",
+                                                 "Created", "sql_mode", "Definer", ABOUT, NULL});
+    if (run_is_word(s->name, "EVENTS"))
+        return texts_columns(r, (const char *[]){"Db", "Name", "Definer", "Time zone", "Type",
+                                                 "Execute at", "Interval value", "Interval field",
+                                                 "Starts", "Ends", "Status", "Originator", ABOUT,
+                                                 NULL});
+    if (run_is_word(s->name, "PROCEDURE") || run_is_word(s->name, "FUNCTION"))
+        return texts_columns(r,
+                             (const char *[]){"Db", "Name", "Type", "Definer", "Modified",
+                                              "Created", "Security_type", "Comment", ABOUT, NULL});
+    if (run_is_word(s->name, "ENGINES") || run_is_word(s->name, "STORAGE"))
         return show_select(
             r,
             "select ENGINE as Engine, SUPPORT as Support, COMMENT as `Comment`, TRANSACTIONS as "
@@ -83,6 +129,8 @@ int information_show(struct run *r, const struct statement *s)
                            &pattern, 1);
     case SHOW_TABLES:
         return show_full_tables(r, s);
+    case SHOW_TABLE_STATUS:
+        return show_table_status(r, s);
     case SHOW_COLUMNS:
         return show_of_table(
             r, s,

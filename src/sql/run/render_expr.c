@@ -2,6 +2,7 @@
 #include "sql/run/convert.h"
 #include "sql/run/moment.h"
 #include "sql/run/render_own.h"
+#include "sql/run/user_variable.h"
 #include "sql/run/variable.h"
 
 #include <inttypes.h>
@@ -188,9 +189,15 @@ static int put_subselect(struct render *w, const struct scope *s, const struct e
 
 static int put_variable(struct render *w, const struct expr *e)
 {
+    struct wr_value own;
     int64_t number;
     bytes value;
 
+    if (bytes_starts(e->text, BYTES_LIT("@"))) {
+        user_variable_get(w->r->session, e->text, &own);
+        render_constant(w, own);
+        return 0;
+    }
     if (!variable_find(w->r->session, e->text, &value))
         return run_fail(w->r, FAULT_UNKNOWN_VARIABLE, RUN_TEXT(e->text));
     /* A flag that is off is 0, as MySQL has it: who asks takes the text '0' for true. */

@@ -212,7 +212,9 @@ static int put_item(struct render *w, const struct scope *s, const struct expr_i
     if (i->name.ptr)
         column.name = i->name;
     else if (i->expr->type == EXPR_VARIABLE)
-        column.name = arena_printf(w->r->arena, "@@%.*s", RUN_TEXT(i->expr->text));
+        column.name = arena_printf(w->r->arena,
+                                   bytes_starts(i->expr->text, BYTES_LIT("@")) ? "%.*s" : "@@%.*s",
+                                   RUN_TEXT(i->expr->text));
     else if (i->expr->type == EXPR_COLUMN)
         column.name = i->expr->text;
     else

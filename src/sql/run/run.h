@@ -40,6 +40,8 @@ struct session {
     struct select_engine *select; /* NULL: not needed yet */
     struct described *described;  /* tables that it remembers, the last used first */
     struct warnings *warnings;    /* warning.h; NULL: there are none */
+    struct user_variable *set;    /* user_variable.h; NULL: none is */
+    char version[64];             /* VERSION() */
     bool permitted;               /* it holds a permit */
     bool waits;                   /* it has given it up for a while */
 };

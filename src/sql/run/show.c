@@ -3,12 +3,14 @@
 #include "sql/run/index.h"
 #include "sql/run/information.h"
 #include "sql/run/like.h"
+#include "sql/run/show_where.h"
 #include "sql/run/table.h"
 #include "sql/run/texts.h"
 #include "sql/run/type.h"
 #include "sql/run/variable.h"
 #include "sql/run/warning.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -177,11 +179,17 @@ static void put_text(struct buf *b, bytes text)
     buf_put_u8(b, '\'');
 }
 
+static void put_lowered(struct buf *b, bytes text)
+{
+    for (size_t i = 0; i < text.len; i++)
+        buf_put_u8(b, (uint8_t)tolower(bytes_u8(text)[i]));
+}
+
 static void put_declared(struct buf *b, struct arena *a, const struct table_column *c, bool key)
 {
     const struct declared_column *said = c->declared;
 
-    buf_put_bytes(b, type_text(a, c));
+    put_lowered(b, type_text(a, c)); /* as MySQL's: programs that read it know no others */
     buf_put_bytes(b, key || (said && said->not_null) ? BYTES_LIT(" NOT NULL") : BYTES_LIT(""));
     if (said && said->with == DEFAULT_NOW)
         buf_put_bytes(b, BYTES_LIT(" DEFAULT NOW()"));
@@ -243,7 +251,7 @@ static int show_create_table(struct run *r, const struct statement *s)
     return texts_row(r, (bytes[]){t->name, show_create_text(r, t)}, 2);
 }
 
-int run_show(struct run *r, const struct statement *s)
+static int show(struct run *r, const struct statement *s)
 {
     switch (s->show) {
     case SHOW_TABLES:
@@ -268,4 +276,18 @@ int run_show(struct run *r, const struct statement *s)
     default:
         return information_show(r, s);
     }
+}
+
+int run_show(struct run *r, const struct statement *s)
+{
+    struct show_where where;
+    struct sink *sink = r->sink;
+    int code;
+
+    if (!s->where)
+        return show(r, s);
+    show_where_init(&where, r, s->where);
+    code = show(r, s);
+    r->sink = sink;
+    return code;
 }

@@ -5,13 +5,17 @@
 #include "sql/run/table.h"
 #include "sql/run/select.h"
 #include "sql/run/transaction.h"
+#include "sql/run/user_variable.h"
 #include "sql/run/warning.h"
+
+#include <stdio.h>
 
 struct session *session_new(const struct session_conf *conf)
 {
     struct session *s = mem_zalloc(sizeof(*s));
 
     s->conf = *conf;
+    snprintf(s->version, sizeof(s->version), SESSION_VERSION_PREFIX "%s", wr_version());
     s->database_text = mem_strdup("");
     s->database = bytes_str(s->database_text);
     return s;
@@ -25,6 +29,7 @@ void session_free(struct session *s)
     select_engine_free(s->select);
     described_forget(s);
     warnings_forget(s);
+    user_variables_forget(s);
     mem_free(s->database_text);
     mem_free(s);
 }
@@ -56,6 +61,7 @@ bool session_in_transaction(const struct session *s)
 void session_reset(struct session *s)
 {
     transaction_drop(s);
+    user_variables_forget(s);
 }
 
 bytes session_database(const struct session *s)
@@ -102,6 +108,17 @@ static int run_select_statement(struct run *r, const struct statement *s)
     if (s->for_update)
         RUN_TRY(transaction_lock(r, s->select));
     return run_select(r, s->select);
+}
+
+/* Nothing is ever locked so. */
+static int run_lock(struct run *r, const struct statement *s)
+{
+    if (run_is_word(s->name, "UNLOCK"))
+        return 0;
+    return run_fail(r, FAULT_UNSUPPORTED,
+                    "Tables are not locked: START TRANSACTION and SELECT ... FOR UPDATE lock the "
+                    "rows of one value of the first key column, and dumps are made with "
+                    "--skip-lock-tables");
 }
 
 static int run_drop_mapping_elsewhere(struct run *r, const struct statement *s)
@@ -168,6 +185,7 @@ static statement_fn *const statements[STATEMENT_COUNT] = {
     [STATEMENT_EXPLAIN] = run_explain,
     [STATEMENT_TRANSACTION] = run_transaction,
     [STATEMENT_KILL] = run_kill,
+    [STATEMENT_LOCK] = run_lock,
 };
 
 /* What SHOW STATUS tells. */

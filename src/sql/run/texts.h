@@ -4,7 +4,7 @@
 
 #include "sql/run/run.h"
 
-#define TEXTS_COLUMNS_MAX 16
+#define TEXTS_COLUMNS_MAX 18
 
 /* `names` ends with NULL. */
 int texts_columns(struct run *r, const char *const *names);

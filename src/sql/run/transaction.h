@@ -18,7 +18,7 @@
 /* COMMIT, ROLLBACK, START TRANSACTION, BEGIN. */
 int run_transaction(struct run *r, const struct statement *s);
 
-/* SET: of what it names only autocommit changes anything. */
+/* SET: of what it names only autocommit and variables of the session's own change anything. */
 int run_set(struct run *r, const struct statement *s);
 
 /* What a statement does to the transaction before it runs: one that makes or changes tables or

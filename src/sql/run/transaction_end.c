@@ -2,6 +2,7 @@
  */
 #include "sql/run/compute.h"
 #include "sql/run/transaction.h"
+#include "sql/run/user_variable.h"
 
 static struct transaction *of(struct run *r)
 {
@@ -57,10 +58,11 @@ int run_transaction(struct run *r, const struct statement *s)
 
     if (begins)
         return start(r, s);
-    if (s->pattern.ptr && !run_is_word(s->pattern, "WORK"))
-        return run_fail(
-            r, FAULT_UNSUPPORTED,
-            "COMMIT and ROLLBACK end the whole transaction: there are no savepoints or chains");
+    if (run_is_word(s->name, "SAVEPOINT") || run_is_word(s->name, "RELEASE") ||
+        (s->pattern.ptr && !run_is_word(s->pattern, "WORK")))
+        return run_fail(r, FAULT_UNSUPPORTED,
+                        "COMMIT and ROLLBACK end the whole transaction: there are no savepoints or "
+                        "chains (Django: atomic(savepoint=False); SQLAlchemy: begin() alone)");
     return run_is_word(s->name, "COMMIT") ? commit(r) : rollback(r);
 }
 
@@ -99,6 +101,8 @@ int run_set(struct run *r, const struct statement *s)
     for (const struct expr_item *i = s->assignments->first; i; i = i->next) {
         bool manual = false;
 
+        if (bytes_starts(i->name, BYTES_LIT("@")))
+            RUN_TRY(user_variable_set(r, i->name, i->expr));
         if (!is_autocommit(i->name))
             continue;
         RUN_TRY(manual_read(r, i->expr, &manual));
@@ -123,6 +127,7 @@ int transaction_statement(struct run *r, const struct statement *s)
     case STATEMENT_USE:
     case STATEMENT_SET:
     case STATEMENT_KILL:
+    case STATEMENT_LOCK:
     case STATEMENT_TRANSACTION:
         return 0;
     default:

@@ -42,6 +42,8 @@ static bytes value_of(const struct session *s, size_t i)
 {
     bool manual = s && s->transaction.manual;
 
+    if (s && bytes_equal(variables[i].name, BYTES_LIT("version")))
+        return bytes_str(s->version);
     return manual && bytes_equal(variables[i].name, BYTES_LIT("autocommit")) ? BYTES_LIT("0")
                                                                              : variables[i].value;
 }

@@ -52,6 +52,18 @@ static struct wr_cell cell_of(const struct table_column *column, const struct wr
         .name = column->name, .value = *v, .timestamp_ms = timestamp_ms, .op = WR_CELL_PUT};
 }
 
+/* What is written to the column: what was computed, or DEFAULT, which is NULL where none was
+ * declared. */
+static int written_value(struct run *r, const struct table_column *column, const struct expr *e,
+                         struct wr_value *out)
+{
+    *out = (struct wr_value){.type = WR_NULL};
+    if (e->type == EXPR_DEFAULT)
+        return column->declared && column->declared->with ? default_value(r, column, out) : 0;
+    RUN_TRY(compute_value(r, e, out));
+    return convert_value(r, column, out, out);
+}
+
 /* ---- UPSERT ---- */
 
 struct upsert {
@@ -115,8 +127,7 @@ static int row_make(const struct upsert *u, const struct row_item *row, size_t n
         const struct table_column *column = &u->table->columns[u->columns[i]];
         struct wr_value v;
 
-        RUN_TRY(compute_value(u->r, item->expr, &v));
-        RUN_TRY(convert_value(u->r, column, &v, &v));
+        RUN_TRY(written_value(u->r, column, item->expr, &v));
         if (v.type == WR_NULL)
             RUN_TRY(null_check(u->r, u->table, u->columns[i]));
         if (u->columns[i] >= u->table->key_count)
@@ -360,10 +371,9 @@ static int assignment_read(struct run *r, struct sql_table *t, const struct expr
         return 0;
     }
     if (computed)
-        v = *computed;
+        RUN_TRY(convert_value(r, column, computed, &v));
     else
-        RUN_TRY(compute_value(r, item->expr, &v));
-    RUN_TRY(convert_value(r, column, &v, &v));
+        RUN_TRY(written_value(r, column, item->expr, &v));
     if (v.type == WR_NULL)
         RUN_TRY(null_check(r, t, i));
     *out = cell_of(column, &v, timestamp_ms);

@@ -109,7 +109,7 @@ static void test_options(void **state)
     expect(b, "alter table t set 'CHS' = '', chs_l2 = '', 'TTL' = ''", "0");
     expect(
         b, "show create table t",
-        "Table,Create Table|t,CREATE TABLE `t` (\n  `k` BIGINT NOT NULL,\n  `c` BIGINT,\n  "
+        "Table,Create Table|t,CREATE TABLE `t` (\n  `k` bigint NOT NULL,\n  `c` bigint,\n  "
         "PRIMARY KEY (`k`)\n) WITH (TTL = '-1', VERSIONS = '1', COMPRESSION = 'ZSTD', MUTABILITY "
         "= 'mutable_latest')");
     expect(b, "create table u like t", "0");

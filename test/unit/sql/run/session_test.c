@@ -215,8 +215,8 @@ static void test_writes(void **state)
     expect(b, "create table if not exists two like one", "0");
     expect(b, "create table three like nosuch", "!1146 Table 'inst.nosuch' doesn't exist");
     expect(b, "show create table two",
-           "Table,Create Table|two,CREATE TABLE `two` (\n  `k` VARCHAR NOT NULL,\n  `n` BIGINT NOT "
-           "NULL,\n  `v` DOUBLE,\n  PRIMARY KEY (`k`, `n` DESC)\n) WITH (TTL = '-1', VERSIONS = "
+           "Table,Create Table|two,CREATE TABLE `two` (\n  `k` varchar NOT NULL,\n  `n` bigint NOT "
+           "NULL,\n  `v` double,\n  PRIMARY KEY (`k`, `n` DESC)\n) WITH (TTL = '-1', VERSIONS = "
            "'1')");
     expect(b, "drop table kept", "!1142 the access key may not write the table kept");
 }
@@ -230,8 +230,8 @@ static void test_layouts(void **state)
            "4");
     expect(b, "select k, n from h where k >= 'a' and k < 'c'", "k,n|a,1|a,2|b,1");
     expect(b, "show create table h",
-           "Table,Create Table|h,CREATE TABLE `h` (\n  `k` VARCHAR NOT NULL,\n  `n` BIGINT NOT "
-           "NULL,\n  `v` DOUBLE,\n  PRIMARY KEY (`k`, `n`)\n) WITH (TTL = '-1', VERSIONS = '1', "
+           "Table,Create Table|h,CREATE TABLE `h` (\n  `k` varchar NOT NULL,\n  `n` bigint NOT "
+           "NULL,\n  `v` double,\n  PRIMARY KEY (`k`, `n`)\n) WITH (TTL = '-1', VERSIONS = '1', "
            "LAYOUT = 'hash:16')");
     expect(b, "create table h2 (k varchar, n bigint, v double, primary key (hash8(k, n), k, n))",
            "0");
@@ -270,8 +270,8 @@ static void test_truncate(void **state)
     expect(b, "select count(*) from u", "count(*)|0");
     expect(b, "select k from u where v = 2", "k");
     expect(b, "show create table u",
-           "Table,Create Table|u,CREATE TABLE `u` (\n  `k` VARCHAR NOT NULL,\n  `n` BIGINT NOT "
-           "NULL,\n  `v` BIGINT,\n  `w` DOUBLE,\n  PRIMARY KEY (`k`, `n` DESC),\n  KEY `uv` (`v`) "
+           "Table,Create Table|u,CREATE TABLE `u` (\n  `k` varchar NOT NULL,\n  `n` bigint NOT "
+           "NULL,\n  `v` bigint,\n  `w` double,\n  PRIMARY KEY (`k`, `n` DESC),\n  KEY `uv` (`v`) "
            "INCLUDE (`w`)\n) WITH (TTL = '-1', VERSIONS = '1', LAYOUT = 'hash:4')");
     expect(b, "insert into u (k, n, v) values ('c', 1, 2)", "1");
     expect(b, "select k from u where v = 2", "k|c");
@@ -433,6 +433,55 @@ static void test_shown_tables(void **state)
 }
 
 /* Of the last statement but SHOW WARNINGS itself. */
+/* What MySQL's tables are made with is passed over, and said. */
+static void test_passed_options(void **state)
+{
+    struct bed *b = *state;
+
+    expect(b,
+           "create table p (k bigint, v varchar collate utf8mb4_general_ci, primary key (k)) "
+           "engine=InnoDB default charset=utf8mb4 collate utf8mb4_bin",
+           "0");
+    expect(b, "show warnings",
+           "Level,Code,Message|Warning,1266,Using storage engine Widerow for table 'p'|"
+           "Warning,1235,collate of column 'v' is passed over: texts are UTF-8 and compared by "
+           "bytes, and comments are not kept");
+    expect(b, "create table q (k bigint, primary key (k)) engine=widerow charset utf8", "0");
+    expect(b, "show warnings", "Level,Code,Message");
+    expect(b, "create table r (k bigint, primary key (k)) engine=innodb nope=1",
+           "!9001 There is no table option 'nope': doc/sql.md has those that there are");
+}
+
+static void test_user_variables(void **state)
+{
+    struct bed *b = *state;
+    struct arena a;
+    char *sql;
+
+    expect(b, "set @a = 1, @`b` = 2",
+           "!1064 You have an error in your SQL syntax: line 1, column 14: this is not expected "
+           "here: '`b` = 2'");
+    expect(b, "set @a = 1.5, @B = null, @c = x'00', @d = date('2024-01-02'), @e = true", "0");
+    expect(b, "select @A + 1 x, @b is null y, hex(@c) z, @d, @e",
+           "x,y,z,@d,@e|2.5,1,00,2024-01-02,1");
+    expect(b, "set @a = concat(@d, 'x')", "0");
+    expect(b, "select @a", "@a|2024-01-02x");
+    arena_init(&a, NULL, 0);
+    sql = arena_alloc(&a, 9100);
+    memset(sql, 'v', 9100);
+    memcpy(sql, "set @f = '", 10);
+    memcpy(sql + 9000, "'", 2);
+    expect(b, sql,
+           "!9001 Variables of a session take 8 KiB at most: give values with the statement, by "
+           "question marks");
+    memcpy(sql + 5000, "'", 2);
+    expect(b, sql, "0");
+    expect(b, sql, "0"); /* in the place of the former one */
+    session_reset(b->session);
+    expect(b, "select @a, @f", "@a,@f|NULL,NULL");
+    arena_release(&a);
+}
+
 static void test_warnings(void **state)
 {
     static const char none[] = "Level,Code,Message";
@@ -550,8 +599,8 @@ static void test_indexes(void **state)
            "INCLUDE (c)");
     expect(
         b, "show create table u",
-        "Table,Create Table|u,CREATE TABLE `u` (\n  `k` VARCHAR NOT NULL,\n  `a` VARCHAR,\n  `b` "
-        "BIGINT,\n  `c` DOUBLE,\n  PRIMARY KEY (`k`),\n  KEY `ua` (`a`, `b`) INCLUDE (`c`)\n) "
+        "Table,Create Table|u,CREATE TABLE `u` (\n  `k` varchar NOT NULL,\n  `a` varchar,\n  `b` "
+        "bigint,\n  `c` double,\n  PRIMARY KEY (`k`),\n  KEY `ua` (`a`, `b`) INCLUDE (`c`)\n) "
         "WITH (TTL = '-1', VERSIONS = '1')");
     expect(
         b,
@@ -650,8 +699,8 @@ static void test_ordered_indexes(void **state)
            "|inst,t,tn,ACTIVE,DONE,SECONDARY,FALSE,n,a DESC,-1,");
     expect(b, "truncate table t", "0");
     expect(b, "show create table t",
-           "Table,Create Table|t,CREATE TABLE `t` (\n  `k` VARCHAR NOT NULL,\n  `n` BIGINT NOT "
-           "NULL,\n  `a` BIGINT,\n  `s` VARCHAR,\n  `v` DOUBLE,\n  PRIMARY KEY (`k`, `n` DESC),\n"
+           "Table,Create Table|t,CREATE TABLE `t` (\n  `k` varchar NOT NULL,\n  `n` bigint NOT "
+           "NULL,\n  `a` bigint,\n  `s` varchar,\n  `v` double,\n  PRIMARY KEY (`k`, `n` DESC),\n"
            "  KEY `ta` (`a` DESC, `s`) INCLUDE (`v`),\n  KEY `th` (hash32(`s`, `a`), `s`, `a` "
            "DESC),\n  KEY `tn` (`n`, `a` DESC)\n) WITH (TTL = '-1', VERSIONS = '1')");
     expect(b, "create index tx on t (hash32(a), s, a)",
@@ -849,8 +898,8 @@ static void test_information(void **state)
            "TABLE_SCHEMA,TABLE_NAME,COLUMN_NAME,TYPE,IS_PRIMARY_KEY,SORT_ORDER|inst,b1,k,CHAR(3),"
            "true,ASC|inst,b1,v,JSON,false,none");
     expect(b, "show create table a1",
-           "Table,Create Table|a1,CREATE TABLE `a1` (\n  `k` INTEGER NOT NULL,\n  `v` "
-           "DECIMAL(5,1),\n  "
+           "Table,Create Table|a1,CREATE TABLE `a1` (\n  `k` integer NOT NULL,\n  `v` "
+           "decimal(5,1),\n  "
            "PRIMARY KEY (`k`)\n) WITH (TTL = '86400', VERSIONS = '3')");
     expect(b, "use other", "0");
     expect(b, "show tables", "Tables_in_other");
@@ -941,6 +990,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_aggregates, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_shown_tables, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_warnings, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_passed_options, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_user_variables, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_refusals, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_indexes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_ordered_indexes, set_up, tear_down),

@@ -1,0 +1,84 @@
+/* user_variable_set.c: what SET @a = gives a variable. */
+#include "sql/calendar.h"
+#include "sql/run/convert.h"
+#include "sql/run/user_variable.h"
+
+struct kept {
+    struct sink sink;
+    struct run *r;
+    struct wr_value value;
+};
+
+static bool has_bytes(const struct wr_value *v)
+{
+    return v->type == WR_VARCHAR || v->type == WR_VARBINARY;
+}
+
+static bytes moment_text(struct arena *a, const struct wr_value *v)
+{
+    char text[CALENDAR_TEXT];
+
+    if (v->type == WR_DATE)
+        return arena_copy(a, bytes_of(text, calendar_format_date(v->integer, text)));
+    if (v->type == WR_TIME)
+        return arena_copy(a, bytes_of(text, calendar_format_time(v->integer, text)));
+    return arena_copy(a, bytes_of(text, calendar_format_timestamp(v->integer, text)));
+}
+
+static bool is_moment(const struct wr_value *v)
+{
+    return v->type == WR_DATE || v->type == WR_TIME || v->type == WR_TIMESTAMP;
+}
+
+/* Numbers stay what they are; all else that a value may be is a text. */
+static void simplify(struct run *r, struct wr_value *v)
+{
+    if (v->type == WR_BOOLEAN)
+        *v = (struct wr_value){.type = WR_BIGINT, .integer = v->boolean};
+    else if (is_moment(v))
+        *v = (struct wr_value){.type = WR_VARCHAR, .bytes = moment_text(r->arena, v)};
+    else if (v->type != WR_NULL && v->type != WR_BIGINT && v->type != WR_DOUBLE && !has_bytes(v))
+        *v = (struct wr_value){.type = WR_VARCHAR, .bytes = convert_text(r->arena, v)};
+}
+
+static int on_columns(struct sink *s, const struct column *columns, size_t count)
+{
+    (void)s, (void)columns, (void)count;
+    return 0;
+}
+
+static int on_row(struct sink *s, const struct wr_value *values)
+{
+    struct kept *k = PORT_CONTAINER(s, struct kept, sink);
+
+    k->value = values[0];
+    simplify(k->r, &k->value);
+    if (has_bytes(&k->value))
+        k->value.bytes = arena_copy(k->r->arena, k->value.bytes);
+    return 0;
+}
+
+/* What SELECT e would show. */
+static int value_read(struct run *r, const struct expr *e, struct wr_value *out)
+{
+    struct kept k = {.sink = {on_columns, on_row}, .r = r};
+    struct expr_item item = {.expr = (struct expr *)e, .name = BYTES_LIT("value")};
+    struct expr_list items = {&item, &item, 1};
+    struct select q = {.items = &items};
+    struct sink *sink = r->sink;
+    int code;
+
+    r->sink = &k.sink;
+    code = run_select(r, &q);
+    r->sink = sink;
+    *out = k.value;
+    return code;
+}
+
+int user_variable_set(struct run *r, bytes name, const struct expr *e)
+{
+    struct wr_value value;
+
+    RUN_TRY(value_read(r, e, &value));
+    return user_variable_keep(r, name, &value);
+}
