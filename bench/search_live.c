@@ -2,10 +2,13 @@
  * what searches take and what memory, how it follows updates, and how soon it is there again.
  *
  *   search_live --dir DIR [--rows N] [--memory MIB] [--queries N] [--rate UPDATES_S] [--seconds S]
+ *       [--resident MIB]
  *
  * Rows have a keyword of ten values, one of 100,000, a number, one that grows with the key, and
  * eight words out of 20,000. What searches count is compared with what was written: it ends with 1
- * if that differs. Lag is from a row's acknowledgement to the first search that finds it. */
+ * if that differs. Lag is from a row's acknowledgement to the first search that finds it. With
+ * --resident it is opened again with so much memory, and asked twice: what is compared is the 99th
+ * percentiles with --memory and those of the second time. */
 #include "base/bytes.h"
 #include "base/rng.h"
 #include "widerow.h"
@@ -40,12 +43,16 @@ static const struct wr_field_schema fields[] = {
     {.name = {"text", 4}, .type = WR_FIELD_TEXT, .index = true},
 };
 
+enum kind { BY_NUMBER, MATCH, PHRASE_LIKE, NAME, NEWEST, SUM, GROUP, KINDS };
+
 struct live {
     struct wr_db *db;
     const char *dir;
     int64_t rows;
-    uint64_t memory;
+    uint64_t memory, resident;
     int queries, rate, seconds;
+    double p99[KINDS], idle_p99,
+        beside_p99; /* with --memory; of all kinds, without updates and beside them */
     int64_t tenths[TENTHS];
     bool idle; /* nothing is updated */
     atomic_bool stop;
@@ -126,13 +133,13 @@ static void say_log(void *arg, char level, const char *line)
         fprintf(stderr, "%s\n", line);
 }
 
-static void open_db(struct live *l)
+static void open_db(struct live *l, uint64_t memory)
 {
     struct wr_setting settings[] = {{"table_ops_per_s_max", "0"}};
     struct wr_options o = {.version = WR_API_VERSION,
                            .engine = "rocks",
                            .dir = l->dir,
-                           .memory_bytes = l->memory,
+                           .memory_bytes = memory,
                            .settings = settings,
                            .setting_count = 1,
                            .log = say_log};
@@ -261,7 +268,6 @@ static void build(struct live *l)
            thread_cpu_s("wr-search-merg"), status_kib("VmHWM:") >> 10, l->memory >> 20);
 }
 
-enum kind { BY_NUMBER, MATCH, PHRASE_LIKE, NAME, NEWEST, SUM, GROUP, KINDS };
 static const char *const kind_names[KINDS] = {
     "term of a tenth by a number", "match of two words by score",
     "match of a rare word",        "term of a name",
@@ -341,17 +347,19 @@ static int compare_times(const void *a, const void *b)
     return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b);
 }
 
-static void say_times(const char *what, double *times, size_t count)
+/* The 99th percentile. */
+static double say_times(const char *what, double *times, size_t count)
 {
     if (!count)
-        return;
+        return 0;
     qsort(times, count, sizeof(times[0]), compare_times);
     printf("%-28s p50 %9.3f ms  p99 %9.3f ms  most %9.3f ms  (%zu)\n", what, times[count / 2] * 1e3,
            times[count * 99 / 100] * 1e3, times[count - 1] * 1e3, count);
     fflush(stdout);
+    return times[count * 99 / 100];
 }
 
-static void query(struct live *l, bool compare)
+static void query(struct live *l, bool compare, double p99[KINDS])
 {
     double *times = malloc(sizeof(times[0]) * (size_t)l->queries);
     struct rng rng;
@@ -371,7 +379,7 @@ static void query(struct live *l, bool compare)
                 l->wrong = true;
             }
         }
-        say_times(kind_names[kind], times, (size_t)l->queries);
+        p99[kind] = say_times(kind_names[kind], times, (size_t)l->queries);
     }
     printf("resident             %" PRIu64 " MiB, at most %" PRIu64 "\n",
            status_kib("VmRSS:") >> 10, status_kib("VmHWM:") >> 10);
@@ -415,7 +423,8 @@ static void *ask_meanwhile(void *arg)
         times[count++] = now_s() - began;
         usleep(20000);
     }
-    say_times(l->idle ? "searches, no updates" : "searches, all kinds", times, count);
+    *(l->idle ? &l->idle_p99 : &l->beside_p99) =
+        say_times(l->idle ? "searches, no updates" : "searches, all kinds", times, count);
     free(times);
     return NULL;
 }
@@ -496,6 +505,8 @@ static void follow(struct live *l)
     say_times("lag of a change", lags, count);
     printf("updates              %.0f/s; feed %.3f, merges %.3f of a processor\n",
            (double)l->updates / took, feed / took, merge / took);
+    printf("beside updates       p99 of searches %.2f times that without\n",
+           l->beside_p99 / l->idle_p99);
     l->rows += (int64_t)count;
     free(lags);
 }
@@ -508,7 +519,7 @@ static void reopen(struct live *l)
 
     wr_close(l->db);
     began = now_s();
-    open_db(l);
+    open_db(l, l->resident ? l->resident : l->memory);
     printf("opened again         after %.3f s", now_s() - began);
     rng_init(&rng, 6);
     began = now_s();
@@ -517,8 +528,20 @@ static void reopen(struct live *l)
     printf(", the first search answered %.3f s later\n", now_s() - began);
 }
 
+/* All of it is in memory, and was asked for before. */
+static void compare_resident(struct live *l)
+{
+    double p99[KINDS];
+
+    query(l, true, p99);
+    for (enum kind kind = 0; kind < KINDS; kind++)
+        printf("%-28s p99 with %" PRIu64 " MiB is %.2f times that with %" PRIu64 " MiB\n",
+               kind_names[kind], l->memory / MIB, l->p99[kind] / p99[kind], l->resident / MIB);
+}
+
 int main(int argc, char **argv)
 {
+    double again[KINDS];
     struct live l = {
         .rows = 500000, .memory = 512 * MIB, .queries = 100, .rate = 1000, .seconds = 30};
 
@@ -529,6 +552,8 @@ int main(int argc, char **argv)
             l.rows = atoll(argv[i + 1]);
         else if (strcmp(argv[i], "--memory") == 0)
             l.memory = strtoull(argv[i + 1], NULL, 10) * MIB;
+        else if (strcmp(argv[i], "--resident") == 0)
+            l.resident = strtoull(argv[i + 1], NULL, 10) * MIB;
         else if (strcmp(argv[i], "--queries") == 0)
             l.queries = atoi(argv[i + 1]);
         else if (strcmp(argv[i], "--rate") == 0)
@@ -538,21 +563,23 @@ int main(int argc, char **argv)
     }
     if (!l.dir || l.rows < BATCH || l.queries < 1 || l.rate < 20 || l.rate > 4000) {
         fprintf(stderr, "usage: search_live --dir DIR [--rows N] [--memory MIB] [--queries N] "
-                        "[--rate UPDATES_S] [--seconds S]\n");
+                        "[--rate UPDATES_S] [--seconds S] [--resident MIB]\n");
         return 2;
     }
     for (int64_t p = 0; p < l.rows; p++)
         l.tenths[tenth_of(p)]++;
-    open_db(&l);
+    open_db(&l, l.memory);
     load(&l);
     build(&l);
-    query(&l, true);
+    query(&l, true, l.p99);
     if (l.seconds) {
         ask_idle(&l);
         follow(&l);
     }
     reopen(&l);
-    query(&l, true);
+    query(&l, true, again);
+    if (l.resident)
+        compare_resident(&l);
     wr_close(l.db);
     return l.wrong;
 }
