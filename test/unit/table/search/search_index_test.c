@@ -1,5 +1,6 @@
 /* A search index holds its table's rows: those from before it, and each change that comes; also
- * while others write, after it was dropped and made again, and after the database was reopened. */
+ * while others write, which scans see none of twice, after it was dropped and made again, and after
+ * the database was reopened. */
 #include "base/rng.h"
 #include "table/sync/reply_wait.h"
 
@@ -7,6 +8,7 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <cmocka.h>
 #undef fail /* the name is ctx.h's in this house */
@@ -123,6 +125,101 @@ static void test_beside_writers(void **state)
     }
 }
 
+/* ---- several scans beside writers */
+
+#define STILL_ROWS 300 /* which nobody changes */
+#define STILL_FIRST 100000
+#define SCANS 3 /* at once */
+
+struct scan {
+    atomic_bool *stop;
+    int scans, wrong;
+};
+
+/* The next page: how many of those that stay it has, or -1: a row that is not in order. */
+static int scan_page(bytes *token, uint8_t *kept, int64_t *last)
+{
+    struct wr_request req = {WR_REQUEST(PARALLEL_SCAN), .instance = {"test", 4}};
+    struct wr_reply *reply;
+    int still = 0;
+
+    req.parallel_scan = (struct wr_parallel_scan){.table = TABLE,
+                                                  .index = INDEX,
+                                                  .columns = WR_SEARCH_COLUMNS_INDEX,
+                                                  .query = &all,
+                                                  .has_limit = true,
+                                                  .limit = 40,
+                                                  .token = *token};
+    reply = wr_exec(db, &req);
+    still = reply->code ? -1 : 0;
+    for (size_t i = 0; still >= 0 && i < reply->scan.count; i++) {
+        int64_t pk = reply->scan.rows[i].key.columns[0].value.integer;
+
+        still = pk <= *last ? -1 : still + (pk >= STILL_FIRST);
+        *last = pk;
+    }
+    *token = still < 0 ? BYTES_NONE : reply->scan.next_token;
+    if (token->ptr)
+        token->ptr = memcpy(kept, token->ptr, token->len);
+    wr_reply_free(reply);
+    return still;
+}
+
+/* From the first page to the last: every row that stays is there, and each row once. */
+static bool scan_is_right(void)
+{
+    bytes token = BYTES_NONE;
+    uint8_t kept[256];
+    int64_t last = INT64_MIN;
+    int rows = 0, page;
+
+    do {
+        page = scan_page(&token, kept, &last);
+        rows += page;
+    } while (page >= 0 && token.ptr);
+    return page >= 0 && rows == STILL_ROWS;
+}
+
+static void *scan_rows(void *arg)
+{
+    struct scan *s = arg;
+
+    do {
+        s->wrong += !scan_is_right();
+        s->scans++;
+    } while (!atomic_load(s->stop));
+    return NULL;
+}
+
+static void test_scans_beside_writers(void **state)
+{
+    pthread_t writers[3], scanners[SCANS];
+    struct scan scans[SCANS];
+    atomic_bool stop = false;
+
+    (void)state;
+    for (int64_t i = 0; i < STILL_ROWS; i++)
+        put(STILL_FIRST + i, i);
+    EXPECT(&all, stored(NULL));
+    for (uintptr_t i = 0; i < 3; i++)
+        pthread_create(&writers[i], NULL, write_rows, (void *)(i + 1));
+    for (int i = 0; i < SCANS; i++) {
+        scans[i] = (struct scan){&stop, 0, 0};
+        pthread_create(&scanners[i], NULL, scan_rows, &scans[i]);
+    }
+    for (int i = 0; i < 3; i++)
+        pthread_join(writers[i], NULL);
+    atomic_store(&stop, true);
+    for (int i = 0; i < SCANS; i++) {
+        pthread_join(scanners[i], NULL);
+        assert_int_equal(scans[i].wrong, 0);
+        assert_true(scans[i].scans > 0);
+    }
+    for (int64_t i = 0; i < STILL_ROWS; i++)
+        remove_row(STILL_FIRST + i);
+    EXPECT(&all, stored(NULL));
+}
+
 static void test_reopened(void **state)
 {
     int64_t rows = stored(NULL);
@@ -176,6 +273,7 @@ int main(void)
         cmocka_unit_test(test_bare_row),
         cmocka_unit_test(test_pages),
         cmocka_unit_test(test_beside_writers),
+        cmocka_unit_test(test_scans_beside_writers),
         cmocka_unit_test(test_reopened),
         cmocka_unit_test(test_table_stays),
     };
