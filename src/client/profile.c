@@ -1,6 +1,7 @@
 #include "client/profile.h"
 
 #include "base/buf.h"
+#include "base/durable.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -125,26 +126,16 @@ static void make_folders(const char *path)
     }
 }
 
-/* Under another name first: who reads the file reads all of it. */
 static int write_all(struct ctx *c, bytes text)
 {
     const char *path = profile_path(&c->arena);
-    const char *temporary;
-    bool good;
-    int fd;
+    int error;
 
     if (!path)
         return fail(c, E_PARAMETER, "there is no home folder for profiles: HOME is not set");
-    temporary = arena_printf(&c->arena, "%s.new", path).ptr;
     make_folders(path);
-    unlink(temporary);
-    fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    good = fd >= 0 && write(fd, text.ptr, text.len) == (ssize_t)text.len && fsync(fd) == 0;
-    if (fd >= 0)
-        close(fd);
-    if (good && rename(temporary, path) == 0)
-        return 0;
-    return fail(c, E_NO_SPACE, "cannot write %s: %s", path, strerror(errno));
+    error = durable_replace(path, arena_printf(&c->arena, "%s.new", path).ptr, 0600, text);
+    return error ? fail(c, E_NO_SPACE, "cannot write %s: %s", path, strerror(error)) : 0;
 }
 
 int profile_write(struct ctx *c, const char *name, const struct profile *p)

@@ -1,5 +1,7 @@
 #include "engine/files.h"
 
+#include "base/durable.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -42,12 +44,8 @@ static int each_file(struct ctx *c, const char *dir,
 
 static int dir_sync(struct ctx *c, const char *dir)
 {
-    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), error = fd < 0 ? errno : 0;
+    int error = durable_folder(dir);
 
-    if (fd >= 0 && fsync(fd) != 0)
-        error = errno;
-    if (fd >= 0)
-        close(fd);
     return error ? file_fail(c, error, "sync", dir, "") : E_OK;
 }
 

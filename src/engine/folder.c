@@ -1,5 +1,6 @@
 #include "engine/folder.h"
 
+#include "base/durable.h"
 #include "base/fault.h"
 #include "base/lock_file.h"
 
@@ -56,13 +57,8 @@ static int path_fail(struct ctx *c, int error, const char *what, const char *pat
 
 int folder_sync(struct ctx *c, const char *dir)
 {
-    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), error = 0;
+    int error = durable_folder(dir);
 
-    if (fd < 0)
-        return path_fail(c, errno, "open", dir);
-    if (fsync(fd) != 0)
-        error = errno;
-    close(fd);
     return error ? path_fail(c, error, "sync", dir) : E_OK;
 }
 

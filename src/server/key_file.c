@@ -1,5 +1,6 @@
 #include "server/key_file.h"
 
+#include "base/durable.h"
 #include "base/err.h"
 #include "base/port.h"
 
@@ -40,23 +41,14 @@ int key_file_read(const char *file, struct log *log, char **out, char *message, 
 int key_file_write(const char *file, const char *text, char *message, size_t size)
 {
     char temporary[4096];
-    size_t n = strlen(text);
-    int fd;
+    int error;
 
     snprintf(temporary, sizeof(temporary), "%s.%d.new", file, (int)getpid());
-    unlink(temporary);
-    fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (fd < 0 || write(fd, text, n) != (ssize_t)n || fsync(fd) || rename(temporary, file)) {
-        int error = errno;
-
-        if (fd >= 0)
-            close(fd);
-        unlink(temporary);
+    error = durable_replace(file, temporary, 0600, bytes_str(text));
+    if (error)
         return err_refuse(message, size, E_PARAMETER,
                           "cannot write %s: %s. Check who owns the data folder.", file,
                           strerror(error));
-    }
-    close(fd);
     return E_OK;
 }
 

@@ -1,5 +1,6 @@
 #include "cli/transfer/resume.h"
 
+#include "base/durable.h"
 #include "base/port.h"
 
 #include <errno.h>
@@ -122,18 +123,13 @@ int resume_begin(struct ctx *c, struct resume *r, const char *source, int fd, co
                 : fail(c, E_PARAMETER, "%s is damaged; remove it to begin anew", r->path);
 }
 
-/* Whole or not at all, also for who is killed now. */
-static int write_notes(struct ctx *c, const struct resume *r, const char *text, size_t len)
+static int write_notes(struct ctx *c, const struct resume *r, bytes text)
 {
-    int fd = open(r->new_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    bool good = fd >= 0 && write(fd, text, len) == (ssize_t)len && fsync(fd) == 0;
+    int error = durable_replace(r->path, r->new_path, 0666, text);
 
-    if (fd >= 0)
-        close(fd);
-    if (good && rename(r->new_path, r->path) == 0)
-        return E_OK;
-    return fail(c, E_PARAMETER, "cannot write %s, which --resume needs: %s", r->path,
-                strerror(errno));
+    return error ? fail(c, E_PARAMETER, "cannot write %s, which --resume needs: %s", r->path,
+                        strerror(error))
+                 : E_OK;
 }
 
 static int note(struct ctx *c, const struct resume *r)
@@ -154,7 +150,7 @@ static int note(struct ctx *c, const struct resume *r)
                  TITLE "\ntable %.*s\nhead %zu %016" PRIx64 "\noffset %" PRIu64 "\nline %" PRIu64
                        "\nleft out %" PRIu64 "\n",
                  BYTES_FMT(r->table), head, identity, r->offset, r->line, r->errors);
-    return write_notes(c, r, text, (size_t)n);
+    return write_notes(c, r, bytes_of(text, (size_t)n));
 }
 
 /* ---- lines ---- */

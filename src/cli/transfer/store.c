@@ -1,5 +1,7 @@
 #include "cli/transfer/store.h"
 
+#include "base/durable.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -125,34 +127,20 @@ static int open_file(struct ctx *c, struct sink *s)
     return s->file ? 0 : fail(c, E_PARAMETER, "cannot write %s: %s", s->name, strerror(errno));
 }
 
-/* Brings the names in a file's folder to the disk. A folder that may not be read, or whose file
- * system does not do it, is left as it is. */
-static int sync_folder(struct ctx *c, const char *file)
-{
-    const char *slash = strrchr(file, '/');
-    int n = slash == file ? 1 : slash ? (int)(slash - file) : 0;
-    const char *folder = n ? arena_printf(&c->arena, "%.*s", n, file).ptr : ".";
-    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC), error;
-
-    if (fd < 0)
-        return 0;
-    error = fsync(fd) == 0 || errno == EINVAL ? 0 : errno;
-    close(fd);
-    return error ? fail(c, E_NO_SPACE, "cannot sync %s: %s", folder, strerror(error)) : 0;
-}
-
 /* What was written, if it is `whole`, takes its place. */
 static int end_file(struct ctx *c, struct sink *s, bool whole)
 {
-    int code = 0;
+    int error = 0, code = 0;
 
-    if (!whole)
-        (void)unlink(s->new);
-    else if (rename(s->new, s->target) != 0)
-        code = fail(c, E_NO_SPACE, "cannot name what is written %s: %s; it is in %s", s->name,
-                    strerror(errno), s->new);
+    if (whole)
+        error = durable_rename(s->new, s->target);
     else
-        code = sync_folder(c, s->target);
+        (void)unlink(s->new);
+    if (error && access(s->new, F_OK) == 0)
+        code = fail(c, E_NO_SPACE, "cannot name what is written %s: %s; it is in %s", s->name,
+                    strerror(error), s->new);
+    else if (error)
+        code = fail(c, E_NO_SPACE, "cannot bring %s to the disk: %s", s->name, strerror(error));
     if (s->lock >= 0)
         close(s->lock);
     s->lock = -1;
