@@ -641,6 +641,7 @@ struct wr_split_points {
     int64_t unit_bytes; /* default 100 MiB */
     bool has_limit;
     int32_t limit;
+    bool estimated; /* pieces may be about an eighth larger or smaller; few rows are read for it */
 };
 
 /* ---- row replies ---- */

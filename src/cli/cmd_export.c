@@ -33,7 +33,7 @@
 
 #define OUT_BYTES (1u << 18)
 #define TEXT_PIECE_BYTES (16u << 20)    /* stored, of what a thread reads at a time */
-#define PARQUET_PIECE_BYTES (48u << 20) /* a row group or two */
+#define PARQUET_PIECE_BYTES (32u << 20) /* a row group or two */
 #define SAMPLE_PIECES 16                /* of which the first rows are looked at */
 #define SAMPLE_ROWS 500
 #define NAMES_MANY (ROW_COLUMNS_FREQUENT / 2) /* there: a walk counts the names */

@@ -261,6 +261,7 @@ int ots_decode_compute_split_points_by_size_request(struct ctx *c, const void *m
             m->has_split_size_unit_in_byte ? m->split_size_unit_in_byte : INT64_C(100) << 20,
         .has_limit = m->has_split_point_limit,
         .limit = m->split_point_limit,
+        .estimated = m->estimated,
     };
     return 0;
 }
@@ -275,6 +276,8 @@ void ots_encode_compute_split_points_by_size_request(struct buf *b, const struct
         pb_put_int(b, 3, s->unit_bytes);
     if (s->has_limit)
         pb_put_int(b, 4, s->limit);
+    if (s->estimated)
+        pb_put_int(b, 1000, 1);
 }
 
 /* ---- what writes have in common */

@@ -412,6 +412,8 @@ static void parse_split(struct cursor *p, struct wr_request *out)
         } else if (take_option(p, "limit")) {
             t->has_limit = true;
             t->limit = (int32_t)parse_number(p);
+        } else if (take(p, "estimated")) {
+            t->estimated = true;
         } else {
             script_die(p->s, "no such part of a split: '%.*s'", BYTES_FMT(p->at->text));
         }

@@ -89,10 +89,12 @@ static struct wr_key whole_key(struct arena *a, const struct wr_table_descriptio
 static void find_split_keys(struct ctx *c, struct client *cl, const struct wr_table_description *t,
                             struct wr_key **split_keys, size_t *count)
 {
-    struct wr_request request = {
-        .op = WR_OP_COMPUTE_SPLIT_POINTS,
-        .compute_split_points = {
-            .table = t->table, .split_size = 1, .has_unit = true, .unit_bytes = UNIT_BYTES}};
+    struct wr_request request = {.op = WR_OP_COMPUTE_SPLIT_POINTS,
+                                 .compute_split_points = {.table = t->table,
+                                                          .split_size = 1,
+                                                          .has_unit = true,
+                                                          .unit_bytes = UNIT_BYTES,
+                                                          .estimated = true}};
     struct wr_reply reply;
     bool plain = bytes_equal(t->layout, BYTES_LIT("plain"));
     int code = client_exec(c, cl, &request, &reply);

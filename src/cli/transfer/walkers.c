@@ -39,7 +39,8 @@ static size_t ask_points(struct ctx *c, struct client *cl, bytes table, uint64_t
                                                           .has_unit = true,
                                                           .unit_bytes = (int64_t)piece_bytes,
                                                           .has_limit = true,
-                                                          .limit = PIECES_MAX}};
+                                                          .limit = PIECES_MAX,
+                                                          .estimated = true}};
     struct wr_reply reply;
 
     if (client_exec(c, cl, &request, &reply)) {

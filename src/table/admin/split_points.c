@@ -2,10 +2,11 @@
  *
  * The rows are walked and their bytes added up, so that the same data gives the same points
  * wherever it lies. That would take too long for a large table; behind its first COUNTED_BYTES_MAX
- * the points are estimated. The stored size of a key range can be asked of the engine, so the place
- * where the next n bytes end is found by bisecting the range of keys as numbers, and then moved to
- * the next row that is really there. Where partitions are objects each such question may read a
- * whole one; there the place is found among the parts that the table is in (size_histogram.h). */
+ * the points are estimated, and all of them where the request says that this will do. The stored
+ * size of a key range can be asked of the engine, so the place where the next n bytes end is found
+ * by bisecting the range of keys as numbers, and then moved to the next row that is really there.
+ * Where partitions are objects each such question may read a whole one; there the place is found
+ * among the parts that the table is in (size_histogram.h). */
 #include "table/admin/size_histogram.h"
 #include "base/invariant.h"
 #include "table/admin/split_points_walk.h"
@@ -25,6 +26,8 @@
 #define UNIT_BYTES_DEFAULT (100ll << 20)
 #define SPLITS_MAX 10000
 #define COUNTED_BYTES_MAX (256ull << 20)
+#define SLACK_PART 8 /* of a piece, by which an estimate may be off if the request does not mind   \
+                      */
 
 struct split_points_call {
     struct job job;
@@ -104,8 +107,9 @@ static int find_bin(struct split_points_call *op, bytes low, bytes high, uint64_
                     bytes *out)
 {
     struct piece piece = {op, low};
+    uint64_t slack = op->call->req->compute_split_points.estimated ? target / SLACK_PART : 0;
 
-    return bisect_find(&op->call->c.arena, low, high, target, 0, piece_size, &piece, out);
+    return bisect_find(&op->call->c.arena, low, high, target, slack, piece_size, &piece, out);
 }
 
 static int add_point(struct split_points_call *op, bytes cols, struct wr_key *out)
@@ -233,9 +237,10 @@ static int points_estimated(struct split_points_call *op, struct points *ps)
 
 static int points_in_one(struct split_points_call *op, struct points *ps)
 {
-    bool ended;
+    bool ended = false;
 
-    TRY(points_counted(op, ps, &ended));
+    if (!op->call->req->compute_split_points.estimated)
+        TRY(points_counted(op, ps, &ended));
     return ended ? E_OK : points_estimated(op, ps);
 }
 

@@ -23,14 +23,16 @@ const uint32_t form_sizes[WR_OP_COUNT] = {
 #define CREATE_TABLE_FIRST offsetof(struct wr_request, create_table.annotation)
 #define CREATE_SERIES_FIRST offsetof(struct wr_request, create_series.archive)
 #define CHANGE_SERIES_FIRST offsetof(struct wr_request, change_series.archive)
+#define SPLIT_POINTS_FIRST offsetof(struct wr_request, compute_split_points.estimated)
 
 const uint32_t form_first_sizes[WR_OP_COUNT] = {
 #define OP(name, ...)                                                                              \
-    [WR_OP_##name] = WR_OP_##name == WR_OP_UPDATE_TABLE    ? UPDATE_TABLE_FIRST                    \
-                     : WR_OP_##name == WR_OP_CREATE_TABLE  ? CREATE_TABLE_FIRST                    \
-                     : WR_OP_##name == WR_OP_CREATE_SERIES ? CREATE_SERIES_FIRST                   \
-                     : WR_OP_##name == WR_OP_CHANGE_SERIES ? CHANGE_SERIES_FIRST                   \
-                                                           : WR_SIZE_##name,
+    [WR_OP_##name] = WR_OP_##name == WR_OP_UPDATE_TABLE           ? UPDATE_TABLE_FIRST             \
+                     : WR_OP_##name == WR_OP_CREATE_TABLE         ? CREATE_TABLE_FIRST             \
+                     : WR_OP_##name == WR_OP_CREATE_SERIES        ? CREATE_SERIES_FIRST            \
+                     : WR_OP_##name == WR_OP_CHANGE_SERIES        ? CHANGE_SERIES_FIRST            \
+                     : WR_OP_##name == WR_OP_COMPUTE_SPLIT_POINTS ? SPLIT_POINTS_FIRST             \
+                                                                  : WR_SIZE_##name,
 #include "op.def"
 };
 

@@ -14,6 +14,7 @@
 #include "table/catalog/route.h"
 
 #define PAGE_ROWS 512
+#define PAGE_ROWS_ALONE 2048 /* of one stream, so that a walk from the disk seldom begins anew */
 #define PAGE_BYTES (1u << 20)
 #define PAGE_BYTES_MIN (16u << 10)
 
@@ -87,7 +88,7 @@ static size_t share(size_t all, size_t streams, size_t max)
     size_t even;
 
     if (streams == 1)
-        return all < max ? all : max;
+        return all < PAGE_ROWS_ALONE ? all : PAGE_ROWS_ALONE;
     even = all / streams + 1;
     if (even > max)
         return max;

@@ -93,6 +93,8 @@ static void test_requests_without_vector(void **state)
         {.op = WR_OP_COMPUTE_SPLIT_POINTS,
          .compute_split_points =
              {.table = BYTES_LIT("t1"), .split_size = 3, .has_limit = true, .limit = 7}},
+        {.op = WR_OP_COMPUTE_SPLIT_POINTS,
+         .compute_split_points = {.table = BYTES_LIT("t1"), .split_size = 3, .estimated = true}},
         {.op = WR_OP_CREATE_TABLE,
          .create_table = {.table = BYTES_LIT("t\0z"),
                           .key = schema,
@@ -129,6 +131,7 @@ static void test_requests_without_vector(void **state)
         "t1 [pk0=i1 pk1=s'x' .. pk0=i1 pk1=s'x') token=tok partial",
         "t1 [pk0=i1 pk1=s'x' .. pk0=i1 pk1=s'x')",
         "t1 size=3 unit=104857600 limit=7",
+        "t1 size=3 unit=104857600 estimated",
         "t", /* and a NUL, where the text ends but the name does not */
         "t1 read=-5 stream=1/1h/pk0,c",
         " atomic txn=",
@@ -140,7 +143,7 @@ static void test_requests_without_vector(void **state)
     for (size_t i = 0; i < PORT_COUNT(list); i++)
         if (list[i].op != WR_OP_CREATE_TABLE)
             assert_asks(&list[i], shows[i]);
-    assert_int_equal(ots_decode(&c, WR_OP_CREATE_TABLE, ots_encode_request(&c, &list[9]), &back),
+    assert_int_equal(ots_decode(&c, WR_OP_CREATE_TABLE, ots_encode_request(&c, &list[10]), &back),
                      0);
     assert_true(bytes_equal(back.create_table.table, BYTES_LIT("t\0z")));
     assert_int_equal(back.create_table.partition_count, 2);

@@ -316,6 +316,8 @@ static inline void show_splits(struct buf *b, const struct wr_split_points *s)
            s->unit_bytes);
     if (s->has_limit)
         show_f(b, " limit=%d", s->limit);
+    if (s->estimated)
+        show_f(b, " estimated");
 }
 
 static inline void show_update_table(struct buf *b, const struct wr_update_table *t)
