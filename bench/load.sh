@@ -88,7 +88,7 @@ make_inserts() {
         printf "%s(%s,'\''%s'\'',%s,%s,%s,'\''%s'\'')", (NR - 2) % 200 ? "," : (b >= workers ? ";\n" : "") "INSERT INTO campus VALUES ", $1, $2, $3, $4, $5, $6 >f
     } END { for (i = 1; i <= workers; i++) printf ";\n" >(to i) }' "$csv"
 }
-import_table() { "$widerow" drop campus --quiet >/dev/null 2>&1; timed "$1" "$widerow" import "$csv" --table campus --create --key $key --workers "$WORKERS" --quiet; }
+import_table() { "$widerow" drop campus >/dev/null 2>&1; timed "$1" "$widerow" import "$csv" --table campus --create --key $key --workers "$WORKERS" --quiet; }
 
 start_widerow data
 ! wants import || make_inserts
