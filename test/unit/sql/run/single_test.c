@@ -156,6 +156,59 @@ static void test_parameters(void **state)
     assert_int_equal(begun(b, "select v from t where k = ? and n = ?", values, 1), SESSION_WHOLE);
 }
 
+/* ---- planning ---- */
+
+#define PLANNED 100 /* sub-selects */
+
+/* A clock that goes a millisecond on whenever it is asked. */
+static int64_t tick(struct clock *c)
+{
+    return c->set_us += 1000;
+}
+
+static int64_t asked(struct bed *b, const char *select, bool runs)
+{
+    int64_t start = clock_mono_ms(&b->clock) * 1000;
+    struct clock real = b->clock;
+    struct prepared_shape shape;
+    struct fault fault;
+    struct arena a;
+    struct buf sql;
+
+    arena_init(&a, NULL, 0);
+    buf_init(&sql, &a, 0);
+    buf_put_bytes(&sql, BYTES_LIT("select 1"));
+    for (int i = 0; i < PLANNED; i++)
+        buf_put_bytes(&sql, arena_printf(&a, ", (%s) as c%d", select, i));
+    b->clock.set_us = start;
+    b->clock.mono_us = tick;
+    buf_put_u8(&sql, 0);
+    if (runs)
+        assert_true(answer(b, &a, (const char *)sql.data, NULL, 0)[0] != '!');
+    else
+        assert_true(
+            session_prepare(b->session, &a, &a, bytes_str((const char *)sql.data), &shape, &fault));
+    start = (b->clock.set_us - start) / 1000;
+    b->clock = real;
+    arena_release(&a);
+    return start;
+}
+
+/* Planning asks whether the statement may go on: for each sub-select when it is written out, which
+ * is all that is done for who prepares, and for each path to its rows. SQLite asks only while a
+ * statement runs, and of so few steps not at all. */
+static void test_planning(void **state)
+{
+    struct bed *b = *state;
+    int64_t bare, rows;
+
+    make(b);
+    bare = asked(b, "select 1", false);
+    rows = asked(b, "select max(v) from t where k > 'zz'", true);
+    assert_true(bare >= PLANNED);
+    assert_true(rows >= bare + PLANNED);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -163,6 +216,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_changed_tables, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_transactions, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_parameters, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_planning, set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
