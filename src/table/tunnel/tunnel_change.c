@@ -140,7 +140,8 @@ int tunnel_check(struct ctx *c, enum tunnel_outcome outcome)
 /* ---- the state ---- */
 
 /* No client is held to be silent for the time in which no server ran, nor one to have been heard in
- * the future, should the clock have been set back. */
+ * the future, should the clock have been set back. If that was to before the server's start, this
+ * start tells nothing: by it all would count as heard just now, whenever one looks. */
 int tunnel_state_read(struct call *call, bytes stored, struct tunnel_state *out)
 {
     int64_t opened_ms = call->db->opened_ms;
@@ -149,7 +150,7 @@ int tunnel_state_read(struct call *call, bytes stored, struct tunnel_state *out)
     for (size_t i = 0; i < out->client_count; i++) {
         struct tunnel_client *client = &out->clients[i];
 
-        if (client->heard_ms < opened_ms)
+        if (client->heard_ms < opened_ms && opened_ms <= call->now_ms)
             client->heard_ms = opened_ms;
         if (client->heard_ms > call->now_ms)
             client->heard_ms = call->now_ms;

@@ -399,6 +399,35 @@ static void test_closed_for_long(void **state)
     database_remove(db, dir);
 }
 
+/* A wall clock that is set back to before the server's start: who is silent from then on is so as
+ * long as anybody else, not until the clock has come to the start again. */
+static void test_set_back_to_before_the_start(void **state)
+{
+    struct asked made;
+    char dead[64], alive[64];
+    size_t channels;
+    bytes tunnel;
+
+    (void)state;
+    begin();
+    tunnel = create(&made, WR_TUNNEL_BASE_DATA);
+    assert_int_equal(connect_client(tunnel, dead, sizeof(dead)), 0);
+    assert_int_equal(beat(tunnel, dead, &channels), 0);
+    assert_int_equal(channels, 1);
+    step_wall(db, -3 * HOUR_MS);
+    assert_int_equal(connect_client(tunnel, alive, sizeof(alive)), 0);
+    for (int i = 0; i < 2; i++) { /* 600 and 1,200 s; the timeout is 1,000 s */
+        assert_int_equal(beat(tunnel, alive, &channels), 0);
+        assert_int_equal(channels, 0);
+        step_wall(db, 600000);
+    }
+    assert_int_equal(beat(tunnel, alive, &channels), 0);
+    assert_int_equal(channels, 1);
+    assert_int_equal(beat(tunnel, dead, &channels), E_TUNNEL_GONE);
+    wr_reply_free(made.reply);
+    database_remove(db, dir);
+}
+
 /* ---- clients that lie ---- */
 
 #define LIE_BYTES 100000
@@ -625,6 +654,7 @@ int main(void)
         cmocka_unit_test(test_quiet),
         cmocka_unit_test(test_expired),
         cmocka_unit_test(test_closed_for_long),
+        cmocka_unit_test(test_set_back_to_before_the_start),
         cmocka_unit_test(test_lies),
         cmocka_unit_test(test_timeout),
 #ifdef WR_FAULTS
