@@ -12,16 +12,15 @@
  * A crash between any two steps loses nothing that was answered, and readers never saw anything
  * that a crash can take back.
  *
- * Gathering. A sync costs the same for one write as for fifty, and with many clients the next round
- * would begin with the one write that came first after the answers went out. So before a round the
- * thread waits until half as many writes are there as lately were under way (those answered by the
- * round before, whose clients are about to write again, and those that were waiting when it ended),
- * but never longer than that round took, nor than GATHER_US_MAX. Half: so one half goes to disk
- * while the loops serve the other. To wait for all lets the disk idle while they serve, and them
- * while it syncs (2 cores, PutRow of 1 KB: 22,200 a second instead of 26,900 with 64 connections,
- * 16,900 instead of 22,600 with 16; not to wait at all has 9 writes a sync instead of 22, and 17 us
- * of processor time a write in this thread instead of 10). Rounds of less than GATHER_MIN writes do
- * not wait: few clients would pay in time for what they do not gain.
+ * Gathering. Before a round the thread waits until a part of the writers are there (gather.h), so
+ * that one part goes to disk while the loops serve the other. To wait for all lets the disk idle
+ * while they serve, and them while it syncs (2 cores, PutRow of 1 KB: 22,200 a second instead of
+ * 26,900 with half of 64 connections, 16,900 instead of 22,600 with 16; not to wait at all has 9
+ * writes a sync instead of 22, and 17 us of processor time a write in this thread instead of 10).
+ *
+ * One thread. A second one, which appends and answers while the first syncs, was built twice and
+ * shows its gain on busy machines only, where it gets more of the processors (bench/history,
+ * "Two committers").
  *
  * When a step fails, nobody can say what of the round is on disk (a failed sync may have written
  * any part, and a second sync may succeed without writing the rest). So the round's completions get
@@ -32,13 +31,12 @@
 #include "base/fault.h"
 #include "base/invariant.h"
 #include "base/thread.h"
+#include "engine/gather.h"
 
 #include <stdatomic.h>
 #include <time.h>
 
 #define IDLE_US 100000
-#define GATHER_MIN 4 /* writes in a round */
-#define GATHER_US_MAX 1000
 
 struct entry {
     apply_done done;
@@ -67,11 +65,18 @@ struct committer {
     bool failed;      /* acknowledge nothing */
     bool closing;     /* end when the queue is empty */
     struct committer_stat stat;
-    struct queue round;           /* the thread's own, like the next three */
-    size_t last_count;            /* writes in the round before */
-    int64_t last_end_us, last_us; /* when that ended, how long it took */
+    struct gather gather;
+    struct queue round;           /* the thread's own */
     atomic_ullong unsynced_bytes; /* without the lock: every write looks at it */
 };
+
+static int64_t mono_us(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return ts.tv_sec * (int64_t)1000000 + ts.tv_nsec / 1000;
+}
 
 static void queue_add(struct queue *q, struct entry e)
 {
@@ -137,14 +142,6 @@ static void round_run(struct committer *c, bool failed)
     c->round.bytes = 0;
 }
 
-static int64_t mono_us(void)
-{
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return ts.tv_sec * (int64_t)1000000 + ts.tv_nsec / 1000;
-}
-
 /* Under the lock: the writes that a round could take. */
 static size_t coming(const struct committer *c)
 {
@@ -154,14 +151,12 @@ static size_t coming(const struct committer *c)
 /* Under the lock: lets a round that has begun to form grow, see "Gathering". */
 static void gather(struct committer *c)
 {
-    size_t expected = (coming(c) + c->last_count + 1) / 2;
-    int64_t until_us = c->last_end_us + (c->last_us < GATHER_US_MAX ? c->last_us : GATHER_US_MAX);
+    size_t enough = gather_enough(&c->gather, coming(c));
+    int64_t until_us = gather_until_us(&c->gather);
     struct timespec until = {until_us / 1000000, until_us % 1000000 * 1000};
 
-    if (c->last_count < GATHER_MIN || c->failed)
-        return;
-    c->enough = expected;
-    while (coming(c) < expected && !c->closing && !c->failed)
+    c->enough = enough;
+    while (coming(c) < enough && !c->closing && !c->failed)
         if (pthread_cond_timedwait(&c->wake, &c->lock, &until) != 0)
             break;
     c->enough = 0;
@@ -203,11 +198,12 @@ static void *committer_main(void *arg)
     pthread_mutex_lock(&c->lock);
     while (wait_for_work(c)) {
         struct queue empty = c->round;
+        size_t writes;
         bool failed;
-        int64_t begin_us;
+        int64_t began_us;
 
         gather(c);
-        begin_us = mono_us();
+        began_us = mono_us();
         c->busy = true;
         if (c->ops->append) {
             pthread_mutex_unlock(&c->lock);
@@ -220,12 +216,11 @@ static void *committer_main(void *arg)
         c->round = c->waiting;
         c->waiting = empty;
         pthread_mutex_unlock(&c->lock);
-        c->last_count = c->round.writes;
+        writes = c->round.writes;
         if (c->round.count)
             round_run(c, failed);
-        c->last_end_us = mono_us();
-        c->last_us = c->last_end_us - begin_us;
         pthread_mutex_lock(&c->lock);
+        gather_ended(&c->gather, writes, began_us, mono_us());
         c->busy = false;
     }
     pthread_mutex_unlock(&c->lock);
@@ -277,6 +272,8 @@ static void unlock_and_wake(struct committer *c)
 void committer_add(struct committer *c, apply_done done, void *arg, uint64_t size, size_t count,
                    size_t announced)
 {
+    int64_t now_us = mono_us();
+
     invariant(done && count);
     pthread_mutex_lock(&c->lock);
     queue_add(&c->waiting, (struct entry){done, arg});
@@ -284,14 +281,19 @@ void committer_add(struct committer *c, apply_done done, void *arg, uint64_t siz
     c->waiting.bytes += size;
     invariant(announced <= count && announced <= c->announced);
     c->announced -= announced;
+    if (count > announced)
+        gather_came(&c->gather, count - announced, now_us);
     atomic_fetch_add(&c->unsynced_bytes, size);
     unlock_and_wake(c);
 }
 
 void committer_announce(struct committer *c)
 {
+    int64_t now_us = mono_us();
+
     pthread_mutex_lock(&c->lock);
     c->announced++;
+    gather_came(&c->gather, 1, now_us);
     unlock_and_wake(c);
 }
 
