@@ -26,9 +26,7 @@
 #define UNIT_BYTES_DEFAULT (100ll << 20)
 #define SPLITS_MAX 10000
 #define COUNTED_BYTES_MAX (256ull << 20)
-#define SLACK_PART                                                                                 \
-    8 /* of a piece, by which an estimate may be off if the request does not mind                  \
-       */
+#define SLACK_PART 8 /* of a piece: what an estimate may be off, if asked for one */
 
 struct split_points_call {
     struct job job;
