@@ -128,21 +128,36 @@ static bytes image_piece(const struct segment *s, uint32_t piece)
                     s->len - at < SEARCH_PIECE_BYTES ? s->len - at : SEARCH_PIECE_BYTES);
 }
 
-/* Through the log: one batch. */
-static int put_small(struct ctx *c, const struct search_store *s, uint64_t number,
-                     const struct segment *segment, bytes head)
+/* Pieces [from, end) through the log: one batch. */
+static int put_batch(struct ctx *c, const struct search_store *s, uint64_t number,
+                     const struct segment *segment, bytes head, uint32_t from, uint32_t end)
 {
     struct batch_builder e = {.arena = &c->arena};
     struct write_batch batch = {.partition = s->location};
 
-    batch_add(&e, EDIT_PUT, piece_key(&c->arena, s, number, SEARCH_PIECE_HEAD),
-              search_piece_seal(&c->arena, head, number, SEARCH_PIECE_HEAD));
-    for (uint32_t i = 1; i <= piece_count(segment->len); i++)
+    for (uint32_t i = from; i < end; i++)
         batch_add(&e, EDIT_PUT, piece_key(&c->arena, s, number, i),
-                  search_piece_seal(&c->arena, image_piece(segment, i), number, i));
+                  search_piece_seal(&c->arena,
+                                    i == SEARCH_PIECE_HEAD ? head : image_piece(segment, i), number,
+                                    i));
     batch.edits = e.items;
     batch.edit_count = e.count;
     return wait_apply(c, s->db->engine, &batch);
+}
+
+static int put_logged(struct ctx *c, const struct search_store *s, uint64_t number,
+                      const struct segment *segment, bytes head)
+{
+    static const uint32_t at_once = LOG_BYTES_MAX / SEARCH_PIECE_BYTES + 1;
+    uint32_t end = piece_count(segment->len) + 1;
+
+    for (uint32_t i = SEARCH_PIECE_HEAD; i < end; i += at_once) {
+        struct arena_mark mark = arena_mark(&c->arena);
+
+        TRY(put_batch(c, s, number, segment, head, i, end - i < at_once ? end : i + at_once));
+        arena_rewind(&c->arena, &mark);
+    }
+    return E_OK;
 }
 
 static int put_pieces(struct ctx *c, const struct search_store *s, uint64_t number,
@@ -160,19 +175,33 @@ static int put_pieces(struct ctx *c, const struct search_store *s, uint64_t numb
     return bulk_finish(c, bulk);
 }
 
-int search_store_put(struct ctx *c, const struct search_store *s, uint64_t number,
-                     const struct segment *segment)
+static int put_past_log(struct ctx *c, const struct search_store *s, uint64_t number,
+                        const struct segment *segment, bytes head)
 {
-    bytes head = segment_head_make(&c->arena, segment);
     struct bulk *bulk;
     int rc;
 
-    if (segment->len <= LOG_BYTES_MAX)
-        return put_small(c, s, number, segment, head);
     TRY(engine_bulk(c, s->db->engine, s->location, &bulk));
     rc = put_pieces(c, s, number, segment, head, bulk);
     bulk_close(bulk);
     return rc;
+}
+
+/* Where the engine takes no files over, as it may long not be able to beside damage (decision 45),
+ * large segments go through its log as well. */
+int search_store_put(struct ctx *c, const struct search_store *s, uint64_t number,
+                     const struct segment *segment)
+{
+    bytes head = segment_head_make(&c->arena, segment);
+    int rc;
+
+    if (segment->len > LOG_BYTES_MAX) {
+        rc = put_past_log(c, s, number, segment, head);
+        if (rc != E_UNAVAILABLE)
+            return rc;
+        ctx_clear(c);
+    }
+    return put_logged(c, s, number, segment, head);
 }
 
 /* Of piece `number` what is wanted of it: bytes [at, at + len) of the image. */

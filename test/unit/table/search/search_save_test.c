@@ -2,6 +2,7 @@
  * more make the index anew, and what belongs to nobody goes. */
 #include "table/search/search_store.h"
 
+#include "base/fault.h"
 #include "table/catalog/catalog.h"
 #include "table/changelog/change_log.h"
 
@@ -79,6 +80,54 @@ static void test_goes_on(void **state)
     EXPECT(&all, ROWS - 30);
     assert_int_equal(count(&k3), stored("k3"));
     assert_false(told);
+}
+
+/* A row whose text makes a segment large. */
+static void put_long(int64_t pk)
+{
+    static char text[60 << 10];
+    struct wr_key_column key = {BYTES_LIT("pk"), {.type = WR_BIGINT, .integer = pk}};
+    struct wr_cell cell = {.name = BYTES_LIT("t"), .timestamp_ms = WR_TIMESTAMP_NONE};
+    struct wr_request req = {WR_REQUEST(PUT_ROW)};
+    size_t len = 0;
+
+    for (int i = 0; len < sizeof(text) - 32; i++)
+        len += (size_t)snprintf(text + len, 32, "long%dx%d ", (int)pk, i);
+    cell.value = (struct wr_value){.type = WR_VARCHAR, .bytes = bytes_of(text, len)};
+    req.put_row =
+        (struct wr_row_change){.type = WR_PUT, .table = TABLE, .row = {{&key, 1}, &cell, 1}};
+    change(&req);
+}
+
+/* The engine takes no files over, as where a range tombstone lies beside a damaged file. */
+static void test_files_refused(void **state)
+{
+#ifndef WR_FAULTS
+    skip();
+#else
+    struct wr_search_condition one = word("long100007x3");
+    size_t before;
+
+    (void)state;
+    assert_int_equal(drop_index(), 0);
+    for (int i = 0; i < 60; i++)
+        put_long(100000 + i);
+    before = pieces(location()) + 40; /* a MiB and more */
+    assert_true(fault_arm("bulk_before_ingest:error:1+"));
+    assert_int_equal(create_index(), 0);
+    EXPECT(&one, 1);
+    eventually(has_pieces, &before);
+    wr_close(db);
+    assert_true(fault_passes(FAULT_bulk_before_ingest) > 0);
+    told = false;
+    db = database_open(&options);
+    EXPECT(&one, 1);
+    assert_false(told);
+    fault_arm(NULL);
+    for (int i = 0; i < 60; i++)
+        remove_row(100000 + i);
+    EXPECT(&one, 0);
+#endif
 }
 
 /* Changes the last byte of what is stored last but k, while the database is closed: an open one
@@ -240,9 +289,9 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_goes_on),  cmocka_unit_test(test_flipped),
-        cmocka_unit_test(test_log_gone), cmocka_unit_test(test_orphans),
-        cmocka_unit_test(test_dropped),
+        cmocka_unit_test(test_goes_on),       cmocka_unit_test(test_flipped),
+        cmocka_unit_test(test_log_gone),      cmocka_unit_test(test_orphans),
+        cmocka_unit_test(test_files_refused), cmocka_unit_test(test_dropped),
     };
 
     return cmocka_run_group_tests(tests, set_up_rocks, tear_down);
