@@ -130,6 +130,40 @@ static void test_files_refused(void **state)
 #endif
 }
 
+/* Nothing can be stored of the index, which follows the deletions that are still taken, and goes on
+ * from what was stored before. */
+static void test_disk_full(void **state)
+{
+#ifndef WR_FAULTS
+    skip();
+#else
+    int64_t rows = stored(NULL);
+    struct wr_request req = {WR_REQUEST(PUT_ROW)};
+    struct wr_key_column key = {BYTES_LIT("pk"), {.type = WR_BIGINT, .integer = 7000000}};
+    int code = WR_OK;
+
+    (void)state;
+    EXPECT(&all, rows);
+    req.put_row =
+        (struct wr_row_change){.type = WR_PUT, .table = TABLE, .row = {{&key, 1}, NULL, 0}};
+    assert_true(fault_arm("rocks_disk_full:error:1+"));
+    for (int i = 0; i < 3000 && !code; i++) {
+        usleep(10000);
+        code = run(&req);
+    }
+    assert_int_not_equal(code, WR_OK);
+    remove_row(7000000); /* it may have come in before the disk was asked */
+    for (int i = 0; i < 20; i++) {
+        remove_row(900 + i);
+        EXPECT(&all, rows - i - 1);
+    }
+    fault_arm(NULL);
+    reopen();
+    EXPECT(&all, rows - 20);
+    assert_false(told);
+#endif
+}
+
 /* Changes the last byte of what is stored last but k, while the database is closed: an open one
  * might have stored it anew. */
 static void flip(size_t k)
@@ -289,9 +323,10 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_goes_on),       cmocka_unit_test(test_flipped),
-        cmocka_unit_test(test_log_gone),      cmocka_unit_test(test_orphans),
-        cmocka_unit_test(test_files_refused), cmocka_unit_test(test_dropped),
+        cmocka_unit_test(test_goes_on), cmocka_unit_test(test_disk_full),
+        cmocka_unit_test(test_flipped), cmocka_unit_test(test_log_gone),
+        cmocka_unit_test(test_orphans), cmocka_unit_test(test_files_refused),
+        cmocka_unit_test(test_dropped),
     };
 
     return cmocka_run_group_tests(tests, set_up_rocks, tear_down);
