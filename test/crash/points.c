@@ -58,6 +58,8 @@ static const struct hint {
 /* Points that writers of rows never come to, or only where a partition is an object, and the suite
  * that dies there. */
 static const char *const elsewhere[] = {
+    "replace_before_drop",
+    "client_impatient",
     "bulk_before_ingest",   /* test/cell */
     "bulk_after_ingest",    /* test/cell */
     "cell_after_record",    /* test/cell */
