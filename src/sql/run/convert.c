@@ -64,9 +64,25 @@ bytes convert_text(struct arena *a, const struct wr_value *v)
     }
 }
 
-static bool is_text(const struct wr_value *v)
+bytes convert_shown(struct arena *a, const struct wr_value *v)
 {
-    return v->type >= WR_DECIMAL && v->type <= WR_VARBINARY;
+    char text[CALENDAR_TEXT];
+
+    switch (v->type) {
+    case WR_DATE:
+        return arena_copy(a, bytes_of(text, calendar_format_date(v->integer, text)));
+    case WR_TIME:
+        return arena_copy(a, bytes_of(text, calendar_format_time(v->integer, text)));
+    case WR_TIMESTAMP:
+        return arena_copy(a, bytes_of(text, calendar_format_timestamp(v->integer, text)));
+    default:
+        return convert_text(a, v);
+    }
+}
+
+bool convert_has_bytes(const struct wr_value *v)
+{
+    return (v->type >= WR_DECIMAL && v->type <= WR_VARBINARY) || v->type == WR_JSON;
 }
 
 /* A number as a text has it, whole or not. */
@@ -90,7 +106,7 @@ static enum converted to_unsigned(const struct wr_value *in, uint64_t *out)
         *out = in->uinteger;
         return CONVERTED;
     }
-    if (is_text(in) && in->bytes.len && in->bytes.len < sizeof(copy) &&
+    if (convert_has_bytes(in) && in->bytes.len && in->bytes.len < sizeof(copy) &&
         bytes_u8(in->bytes)[0] != '-' && bytes_u8(in->bytes)[0] != '+') {
         memcpy(copy, in->bytes.ptr, in->bytes.len);
         copy[in->bytes.len] = 0;
@@ -129,7 +145,7 @@ static enum converted to_integer(const struct wr_value *in, bool exact, int64_t 
     default:
         break;
     }
-    if (!is_text(in)) {
+    if (!convert_has_bytes(in)) {
         *out = in->integer;
         return CONVERTED;
     }
@@ -150,7 +166,7 @@ static enum converted to_real(const struct wr_value *in, double *out)
         *out = (double)in->uinteger;
         return CONVERTED;
     }
-    if (is_text(in))
+    if (convert_has_bytes(in))
         return real_of_text(in->bytes, out) ? CONVERTED : NO_VALUE;
     to_integer(in, false, &integer);
     *out = (double)integer;
@@ -216,7 +232,7 @@ static enum converted to_fixed(struct arena *a, const struct table_column *colum
 static enum converted to_text(struct arena *a, const struct table_column *column,
                               const struct wr_value *in, bytes *out)
 {
-    bytes text = convert_text(a, in);
+    bytes text = convert_shown(a, in);
     bool binary = column->type == WR_BINARY || column->type == WR_VARBINARY;
 
     if (!binary && !bytes_is_utf8(text))
@@ -254,13 +270,18 @@ static enum converted to_moment(const struct table_column *column, bool exact,
         *out = in->integer / DAY_MS - (in->integer % DAY_MS < 0);
         return CONVERTED;
     }
+    if (in->type == WR_TIMESTAMP && column->type == WR_TIME) {
+        *out = (in->integer % DAY_MS + DAY_MS) % DAY_MS;
+        return CONVERTED;
+    }
     if (in->type == WR_DATE && column->type == WR_TIMESTAMP) {
         *out = in->integer * DAY_MS;
         return CONVERTED;
     }
-    if (!is_text(in) && column->type == WR_TIMESTAMP && to_integer(in, false, out) == CONVERTED)
+    if (!convert_has_bytes(in) && column->type == WR_TIMESTAMP &&
+        to_integer(in, false, out) == CONVERTED)
         return *out >= CALENDAR_MS_MIN && *out <= CALENDAR_MS_MAX ? CONVERTED : OUT_OF_RANGE;
-    if (!is_text(in))
+    if (!convert_has_bytes(in))
         return NO_VALUE;
     found = column->type == WR_DATE   ? parse_date(in->bytes, exact, out)
             : column->type == WR_TIME ? calendar_parse_time(in->bytes, out)
@@ -336,7 +357,7 @@ static int undeclared_value(struct run *r, const struct wr_value *in, struct wr_
         return convert_value(r, &real, in, out);
     if (in->type != WR_NULL && in->type != WR_BOOLEAN && in->type != WR_BIGINT &&
         in->type != WR_DOUBLE && in->type != WR_VARBINARY)
-        *out = (struct wr_value){.type = WR_VARCHAR, .bytes = convert_text(r->arena, in)};
+        *out = (struct wr_value){.type = WR_VARCHAR, .bytes = convert_shown(r->arena, in)};
     return 0;
 }
 
@@ -363,7 +384,7 @@ int convert_value(struct run *r, const struct table_column *column, const struct
         return json_check(r, column, out->bytes);
     if (how == CONVERTED)
         return 0;
-    text = convert_text(r->arena, &from);
+    text = convert_shown(r->arena, &from);
     if (how == TOO_LONG)
         return run_fail(r, FAULT_TOO_LONG, RUN_TEXT(column->name), characters(text),
                         column->length);

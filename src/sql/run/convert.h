@@ -18,7 +18,13 @@ bool convert_try(struct arena *a, const struct table_column *column, const struc
  * to be computed. */
 bool convert_constant(struct run *r, const struct expr *e, struct wr_value *out);
 
-/* As a text for people: what a fault shows. */
+/* As a text; of a moment it is the number that is stored. */
 bytes convert_text(struct arena *a, const struct wr_value *v);
+
+/* As a text for people and for columns of texts, moments as SQL writes them. */
+bytes convert_shown(struct arena *a, const struct wr_value *v);
+
+/* Of a type whose values stand in v->bytes. */
+bool convert_has_bytes(const struct wr_value *v);
 
 #endif

@@ -1,6 +1,7 @@
 #include "sql/run/function.h"
 
 #include "sql/calendar.h"
+#include "sql/run/convert.h"
 #include "sql/run/moment.h"
 #include "sql/run/order.h"
 #include "sql/run/scan.h"
@@ -39,6 +40,22 @@ static struct run *run_of(sqlite3_context *c)
 static void result_text(sqlite3_context *c, bytes text)
 {
     sqlite3_result_text64(c, text.ptr, text.len, SQLITE_TRANSIENT, SQLITE_UTF8);
+}
+
+/* A value of the type that the second one is, as people read it. */
+static void wr_shown(sqlite3_context *c, int count, sqlite3_value **v)
+{
+    struct wr_value value;
+    struct arena a;
+
+    (void)count;
+    arena_init(&a, NULL, 0);
+    scan_value(&a, v[0], (enum wr_type)sqlite3_value_int(v[1]), &value);
+    if (value.type == WR_NULL)
+        sqlite3_result_null(c);
+    else
+        result_text(c, convert_shown(&a, &value));
+    arena_release(&a);
 }
 
 /* ---- numbers ---- */
@@ -376,6 +393,7 @@ int function_register(struct sqlite3 *sqlite, struct scan_module *m)
         {"wr_bit_xor", 2, wr_bit_xor, true},
         {"wr_decimal", 1, wr_decimal, true},
         {"wr_unsigned", 1, wr_unsigned, true},
+        {"wr_shown", 2, wr_shown, true},
         {"wr_length", 1, wr_length, true},
         {"wr_concat", -1, wr_concat, true},
         {"wr_left", 2, wr_left, true},

@@ -29,7 +29,7 @@ struct rendered {
 
 int render_select(struct run *r, const struct select *s, struct rendered *out);
 
-/* SELECT of one expression without a table. */
-int render_value(struct run *r, const struct expr *e, bytes *out);
+/* SELECT of one expression without a table, and what it gives; WR_NULL: as the value is. */
+int render_value(struct run *r, const struct expr *e, bytes *out, enum wr_type *type);
 
 #endif

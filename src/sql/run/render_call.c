@@ -3,8 +3,9 @@
 /* Below zero or over a day it is no TIME as the MySQL port sends them. */
 static const char timediff[] = "wr_timediff";
 
-/* BESIDE: of another row, a distance, and what stands for it where there is no such row. */
-enum argument { ANY, NUMBER, MOMENT, BESIDE };
+/* TEXT: what is stored as a number or in an order of its own, as people read it. BESIDE: of another
+ * row, a distance, and what stands for it where there is no such row. */
+enum argument { ANY, NUMBER, TEXT, MOMENT, BESIDE };
 
 /* MySQL's name, ours or SQLite's, and how many values it takes. What is not here is not served. */
 static const struct {
@@ -17,7 +18,7 @@ static const struct {
     {"avg", "avg", 1, 1, NUMBER},
     {"min", "min", 1, 1, ANY},
     {"max", "max", 1, 1, ANY},
-    {"group_concat", "group_concat", 1, 1, ANY},
+    {"group_concat", "group_concat", 1, 1, TEXT},
     {"abs", "abs", 1, 1, NUMBER},
     {"round", "round", 1, 2, NUMBER},
     {"ceil", "ceil", 1, 1, NUMBER},
@@ -31,29 +32,29 @@ static const struct {
     {"ifnull", "ifnull", 2, 2, ANY},
     {"nullif", "nullif", 2, 2, ANY},
     {"if", "iif", 3, 3, ANY},
-    {"lower", "lower", 1, 1, ANY},
-    {"lcase", "lower", 1, 1, ANY},
-    {"upper", "upper", 1, 1, ANY},
-    {"ucase", "upper", 1, 1, ANY},
-    {"trim", "trim", 1, 1, ANY},
-    {"ltrim", "ltrim", 1, 1, ANY},
-    {"rtrim", "rtrim", 1, 1, ANY},
-    {"replace", "replace", 3, 3, ANY},
-    {"substr", "substr", 2, 3, ANY},
-    {"substring", "substr", 2, 3, ANY},
+    {"lower", "lower", 1, 1, TEXT},
+    {"lcase", "lower", 1, 1, TEXT},
+    {"upper", "upper", 1, 1, TEXT},
+    {"ucase", "upper", 1, 1, TEXT},
+    {"trim", "trim", 1, 1, TEXT},
+    {"ltrim", "ltrim", 1, 1, TEXT},
+    {"rtrim", "rtrim", 1, 1, TEXT},
+    {"replace", "replace", 3, 3, TEXT},
+    {"substr", "substr", 2, 3, TEXT},
+    {"substring", "substr", 2, 3, TEXT},
     {"hex", "hex", 1, 1, ANY},
-    {"instr", "instr", 2, 2, ANY},
-    {"char_length", "length", 1, 1, ANY},
-    {"length", "wr_length", 1, 1, ANY},
-    {"concat", "wr_concat", 1, 100, ANY},
-    {"left", "wr_left", 2, 2, ANY},
-    {"right", "wr_right", 2, 2, ANY},
-    {"reverse", "wr_reverse", 1, 1, ANY},
-    {"md5", "wr_md5", 1, 1, ANY},
-    {"sha256", "wr_sha256", 1, 1, ANY},
-    {"locate", "wr_locate", 2, 3, ANY},
-    {"position", "wr_locate", 2, 2, ANY},
-    {"start_with", "wr_start_with", 2, 2, ANY},
+    {"instr", "instr", 2, 2, TEXT},
+    {"char_length", "length", 1, 1, TEXT},
+    {"length", "wr_length", 1, 1, TEXT},
+    {"concat", "wr_concat", 1, 100, TEXT},
+    {"left", "wr_left", 2, 2, TEXT},
+    {"right", "wr_right", 2, 2, TEXT},
+    {"reverse", "wr_reverse", 1, 1, TEXT},
+    {"md5", "wr_md5", 1, 1, TEXT},
+    {"sha256", "wr_sha256", 1, 1, TEXT},
+    {"locate", "wr_locate", 2, 3, TEXT},
+    {"position", "wr_locate", 2, 2, TEXT},
+    {"start_with", "wr_start_with", 2, 2, TEXT},
     {"database", "wr_database", 0, 0, ANY},
     {"schema", "wr_database", 0, 0, ANY},
     {"user", "wr_user", 0, 0, ANY},
@@ -134,6 +135,19 @@ static int put_contains(struct render *w, const struct scope *s, const struct ex
     return 0;
 }
 
+/* A number of a text function stays one: SQLite makes the text of it. */
+static int put_text(struct render *w, const struct scope *s, const struct expr *e)
+{
+    enum wr_type type = render_type(s, e, run_is_tablestore(w->r));
+
+    if (type != WR_DATE && type != WR_TIME && type != WR_TIMESTAMP && !render_is_ordered(type))
+        return render_expr(w, s, e);
+    render_put(w, "wr_shown(");
+    RUN_TRY(render_expr(w, s, e));
+    buf_put_bytes(&w->out, arena_printf(w->r->arena, ", %d)", (int)type));
+    return 0;
+}
+
 static int put_argument(struct render *w, const struct scope *s, const struct expr_list *l,
                         const struct expr_item *i, enum argument of)
 {
@@ -142,6 +156,7 @@ static int put_argument(struct render *w, const struct scope *s, const struct ex
     if (of == BESIDE && i == l->last && l->count == 3)
         return render_side(w, s, e, l->first->expr);
     return of == NUMBER   ? render_number(w, s, e)
+           : of == TEXT   ? put_text(w, s, e)
            : of == MOMENT ? render_moment(w, s, e)
                           : render_expr(w, s, e);
 }

@@ -411,7 +411,7 @@ int render_select(struct run *r, const struct select *s, struct rendered *out)
     return 0;
 }
 
-int render_value(struct run *r, const struct expr *e, bytes *out)
+int render_value(struct run *r, const struct expr *e, bytes *out, enum wr_type *type)
 {
     struct rendered made = {0};
     struct render w = {.r = r, .made = &made};
@@ -421,6 +421,7 @@ int render_value(struct run *r, const struct expr *e, bytes *out)
     render_put(&w, "select ");
     RUN_TRY(render_expr(&w, &s, e));
     buf_put_u8(&w.out, 0);
+    *type = render_type(&s, e, run_is_tablestore(r));
     *out = bytes_of(w.out.data, w.out.len - 1);
     return 0;
 }

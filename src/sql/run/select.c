@@ -338,6 +338,7 @@ int compute_value(struct run *r, const struct expr *e, struct wr_value *out)
 {
     struct select_engine *engine;
     sqlite3_stmt *statement = NULL;
+    enum wr_type type;
     int code = -1;
     bytes sql;
 
@@ -345,14 +346,14 @@ int compute_value(struct run *r, const struct expr *e, struct wr_value *out)
         return 0;
     if (r->deferred)
         return run_whole(r);
-    RUN_TRY(render_value(r, e, &sql));
+    RUN_TRY(render_value(r, e, &sql, &type));
     RUN_TRY(engine_open(r, &engine));
     if (sqlite3_prepare_v2(engine->sqlite, sql.ptr, (int)sql.len + 1, &statement, NULL) ||
         sqlite3_step(statement) != SQLITE_ROW) {
         sqlite_fail(r, engine->sqlite);
     } else {
-        scan_value(r->arena, sqlite3_column_value(statement, 0), WR_NULL, out);
-        if (out->type == WR_VARCHAR || out->type == WR_VARBINARY)
+        scan_value(r->arena, sqlite3_column_value(statement, 0), type, out);
+        if (convert_has_bytes(out))
             out->bytes = arena_copy(r->arena, out->bytes);
         code = 0;
     }

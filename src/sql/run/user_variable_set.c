@@ -1,5 +1,4 @@
 /* user_variable_set.c: what SET @a = gives a variable. */
-#include "sql/calendar.h"
 #include "sql/run/convert.h"
 #include "sql/run/user_variable.h"
 
@@ -14,31 +13,13 @@ static bool has_bytes(const struct wr_value *v)
     return v->type == WR_VARCHAR || v->type == WR_VARBINARY;
 }
 
-static bytes moment_text(struct arena *a, const struct wr_value *v)
-{
-    char text[CALENDAR_TEXT];
-
-    if (v->type == WR_DATE)
-        return arena_copy(a, bytes_of(text, calendar_format_date(v->integer, text)));
-    if (v->type == WR_TIME)
-        return arena_copy(a, bytes_of(text, calendar_format_time(v->integer, text)));
-    return arena_copy(a, bytes_of(text, calendar_format_timestamp(v->integer, text)));
-}
-
-static bool is_moment(const struct wr_value *v)
-{
-    return v->type == WR_DATE || v->type == WR_TIME || v->type == WR_TIMESTAMP;
-}
-
 /* Numbers stay what they are; all else that a value may be is a text. */
 static void simplify(struct run *r, struct wr_value *v)
 {
     if (v->type == WR_BOOLEAN)
         *v = (struct wr_value){.type = WR_BIGINT, .integer = v->boolean};
-    else if (is_moment(v))
-        *v = (struct wr_value){.type = WR_VARCHAR, .bytes = moment_text(r->arena, v)};
     else if (v->type != WR_NULL && v->type != WR_BIGINT && v->type != WR_DOUBLE && !has_bytes(v))
-        *v = (struct wr_value){.type = WR_VARCHAR, .bytes = convert_text(r->arena, v)};
+        *v = (struct wr_value){.type = WR_VARCHAR, .bytes = convert_shown(r->arena, v)};
 }
 
 static int on_columns(struct sink *s, const struct column *columns, size_t count)
