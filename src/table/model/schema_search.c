@@ -86,7 +86,7 @@ static uint32_t flags_of(const struct wr_field_schema *s)
 static void put_field(struct buf *f, const struct wr_field_schema *s)
 {
     buf_put_counted(f, s->name);
-    put_signed(f, s->type);
+    put_signed(f, (int32_t)s->type); /* of which damaged bytes may make any */
     buf_put_varint(f, flags_of(s));
     put_signed(f, s->index_options);
     put_optional(f, s->analyzer);
