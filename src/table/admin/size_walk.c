@@ -31,7 +31,7 @@ struct cursor {
 
 struct size_walk {
     struct wr_db *db;
-    const struct table *table;
+    const struct table *table; /* during a step */
     uint64_t warn_bytes;
     unsigned bucket; /* the first of those under way, which are `abreast` */
     unsigned abreast;
@@ -185,7 +185,6 @@ struct size_walk *size_walk_new(struct wr_db *db, const struct table *t, uint64_
     struct size_walk *w = mem_zalloc(sizeof(*w));
 
     w->db = db;
-    w->table = t;
     w->warn_bytes = warn_bytes;
     w->abreast =
         t->schema.location.layout.form == LAYOUT_RANDOM ? t->schema.location.layout.buckets : 1;
@@ -253,12 +252,10 @@ static struct cursor *add_pages(struct size_walk *w)
     }
 }
 
-int size_walk_step(struct ctx *c, struct size_walk *w, uint64_t *read, bool *ended)
+static int walk_some(struct ctx *c, struct size_walk *w, uint64_t *read, bool *ended)
 {
     struct cursor *empty;
 
-    *read = 0;
-    *ended = false;
     if (!w->begun) {
         for (size_t i = 0; i < w->cursor_count; i++)
             cursor_begin(w, &w->cursors[i], w->bucket + (unsigned)(i / PORT_COUNT(kinds)),
@@ -273,4 +270,17 @@ int size_walk_step(struct ctx *c, struct size_walk *w, uint64_t *read, bool *end
     w->bucket += w->abreast;
     *ended = w->bucket >= w->table->schema.location.layout.buckets;
     return E_OK;
+}
+
+int size_walk_step(struct ctx *c, struct size_walk *w, const struct table *t, uint64_t *read,
+                   bool *ended)
+{
+    int code;
+
+    *read = 0;
+    *ended = false;
+    w->table = t;
+    code = walk_some(c, w, read, ended);
+    w->table = NULL;
+    return code;
 }

@@ -37,10 +37,13 @@ struct size_record {
     struct size_record *next;
 };
 
-/* A walk under way. */
+/* A walk under way. It holds no version of the table between its steps: at the pace of the watch it
+ * takes minutes for each gigabyte, and who waits until nobody goes by an older version any more,
+ * the build of a new index for one, would wait as long. */
 struct watch_walk {
-    struct table *table; /* NULL: there is none */
-    struct size_walk *walk;
+    struct size_walk *walk; /* NULL: there is none */
+    char *instance, *table; /* names */
+    uint32_t location;      /* where the rows lie that are counted */
     int64_t start_s;
     uint64_t writes; /* to the table until then */
     int failures;
@@ -203,13 +206,13 @@ static void sizes_publish(struct size_watch *w, struct table *t, struct size_wal
 /* ---- walks ---- */
 
 /* True if somebody waits for this walk. */
-static bool store_progress(struct size_watch *w, const struct table *t, bool running, uint64_t read)
+static bool store_progress(struct size_watch *w, uint32_t location, bool running, uint64_t read)
 {
     struct size_record *r;
     bool wanted;
 
     pthread_mutex_lock(&w->lock);
-    r = record_get(w, t->schema.location.id);
+    r = record_get(w, location);
     r->running = running;
     r->running_bytes = running ? r->running_bytes + read : 0;
     wanted = r->wanted;
@@ -219,33 +222,57 @@ static bool store_progress(struct size_watch *w, const struct table *t, bool run
     return wanted;
 }
 
-static void walk_begin(struct size_watch *w, struct watch_walk *walk, struct table *t,
+static char *name_copy(bytes name)
+{
+    char *copy = mem_alloc(name.len + 1);
+
+    memcpy(copy, name.ptr, name.len);
+    copy[name.len] = 0;
+    return copy;
+}
+
+static void walk_begin(struct size_watch *w, struct watch_walk *walk, const struct table *t,
                        uint64_t writes)
 {
-    invariant(!walk->table);
+    invariant(!walk->walk);
     *walk = (struct watch_walk){
-        .table = t,
         .walk = size_walk_new(w->db, t, (uint64_t)w->db->limits.size_warn_bytes),
+        .instance = name_copy(t->schema.instance),
+        .table = name_copy(t->schema.d.table),
+        .location = t->schema.location.id,
         .start_s = clock_wall_ms(&w->db->clock) / 1000,
         .writes = writes};
-    store_progress(w, t, true, 0);
+    store_progress(w, walk->location, true, 0);
 }
 
 static void walk_end(struct size_watch *w, struct watch_walk *walk)
 {
-    if (!walk->table)
+    if (!walk->walk)
         return;
-    store_progress(w, walk->table, false, 0);
+    store_progress(w, walk->location, false, 0);
     size_walk_free(walk->walk);
-    table_release(walk->table);
-    *walk = (struct watch_walk){.table = NULL};
+    mem_free(walk->instance);
+    mem_free(walk->table);
+    *walk = (struct watch_walk){.walk = NULL};
+}
+
+/* The newest version of the table, referenced; NULL: it is gone, or its rows lie elsewhere now. */
+static struct table *walk_table(struct size_watch *w, const struct watch_walk *walk)
+{
+    struct table *t =
+        catalog_get(w->db->catalog, bytes_str(walk->instance), bytes_str(walk->table));
+
+    if (!t || t->schema.location.id == walk->location)
+        return t;
+    table_release(t);
+    return NULL;
 }
 
 static int walk_failed(struct size_watch *w, struct watch_walk *walk, struct ctx *c, int code,
                        struct task_step *step)
 {
-    snprintf(step->text, sizeof(step->text), "table '%.*s': %s",
-             BYTES_FMT(walk->table->schema.d.table), c->text ? c->text : err_info(code)->text);
+    snprintf(step->text, sizeof(step->text), "table '%s': %s", walk->table,
+             c->text ? c->text : err_info(code)->text);
     log_warn(&w->db->log, "sizes: %s", step->text);
     if (++walk->failures >= FAILURES_MAX)
         walk_end(w, walk);
@@ -255,22 +282,28 @@ static int walk_failed(struct size_watch *w, struct watch_walk *walk, struct ctx
 static int walk_step(struct size_watch *w, struct watch_walk *walk, struct task_step *step)
 {
     int64_t start_us = clock_mono_us(&w->db->clock);
+    struct table *t = walk_table(w, walk);
     bool ended = false, wanted;
     struct ctx c;
     int code;
 
+    if (!t) {
+        walk_end(w, walk);
+        return E_OK;
+    }
     ctx_init(&c, &w->db->clock, &w->db->log, NULL, 0);
-    code = size_walk_step(&c, walk->walk, &step->bytes, &ended);
-    wanted = store_progress(w, walk->table, true, step->bytes);
+    code = size_walk_step(&c, walk->walk, t, &step->bytes, &ended);
+    wanted = store_progress(w, walk->location, true, step->bytes);
     if (code) {
         code = walk_failed(w, walk, &c, code, step);
     } else if (ended) {
-        sizes_publish(w, walk->table, walk->walk, walk->start_s, walk->writes);
+        sizes_publish(w, t, walk->walk, walk->start_s, walk->writes);
         walk_end(w, walk);
     } else if (!wanted) {
         step->next_us = pause_us(w, step->bytes, clock_mono_us(&w->db->clock) - start_us);
     }
     ctx_release(&c);
+    table_release(t);
     return code;
 }
 
@@ -313,18 +346,17 @@ static void begin_wanted(struct size_watch *w)
     for (size_t i = 0; i < n; i++) {
         struct table *t = tables[i];
 
-        if (!is_wanted(w, t) || w->urgent.table) {
-            table_release(t);
-        } else if (w->regular.table &&
-                   w->regular.table->schema.location.id == t->schema.location.id) {
-            w->urgent = w->regular;
-            w->regular = (struct watch_walk){.table = NULL};
-            table_release(t);
-        } else {
-            walk_begin(w, &w->urgent, t, sampler_writes(w->db->sampler, t->sampler));
+        if (is_wanted(w, t) && !w->urgent.walk) {
+            if (w->regular.walk && w->regular.location == t->schema.location.id) {
+                w->urgent = w->regular;
+                w->regular = (struct watch_walk){.walk = NULL};
+            } else {
+                walk_begin(w, &w->urgent, t, sampler_writes(w->db->sampler, t->sampler));
+            }
         }
+        table_release(t);
     }
-    if (!w->urgent.table) /* the table is gone */
+    if (!w->urgent.walk) /* the table is gone */
         forget_others(w);
     ctx_release(&c);
 }
@@ -411,8 +443,7 @@ static void begin_next(struct size_watch *w)
         w->passed = next->schema.id;
     if (next && !is_fresh(w, next, &c.arena, &writes))
         walk_begin(w, &w->regular, next, writes);
-    else
-        table_release(next);
+    table_release(next);
     ctx_release(&c);
 }
 
@@ -424,20 +455,20 @@ static int watch_step(void *arg, struct task_step *step)
     int64_t now_us = clock_mono_us(&w->db->clock);
     int code = E_OK;
 
-    if (!w->urgent.table && any_wanted(w))
+    if (!w->urgent.walk && any_wanted(w))
         begin_wanted(w);
     if (!w->passing && now_us >= w->due_us) {
         w->passing = w->db->limits.size_watch_bytes_per_s_max > 0;
         w->passed = 0;
         w->due_us = now_us + w->db->limits.size_watch_pass_s_min * 1000000;
     }
-    if (w->urgent.table)
+    if (w->urgent.walk)
         code = walk_step(w, &w->urgent, step);
-    else if (w->regular.table)
+    else if (w->regular.walk)
         code = walk_step(w, &w->regular, step);
     else if (w->passing)
         begin_next(w);
-    step->more = w->urgent.table || w->regular.table || w->passing || any_wanted(w);
+    step->more = w->urgent.walk || w->regular.walk || w->passing || any_wanted(w);
     if (!step->more)
         step->next_us = w->due_us > now_us ? w->due_us - now_us : 0;
     return code;

@@ -487,6 +487,49 @@ static void goes_on_while_the_table_is_rekeyed(void **state)
     goes_on_while_rekeyed("rocks");
 }
 
+/* The table's sizes are being counted. */
+static bool is_counted(void)
+{
+    struct wr_request req = {.op = WR_OP_DESCRIBE_SIZES, .instance = INSTANCE};
+    struct wr_reply *reply;
+    bool running;
+
+    req.describe_sizes.table = TABLE;
+    reply = wr_exec(db, &req);
+    assert_int_equal(reply->code, 0);
+    running = reply->sizes.running;
+    wr_reply_free(reply);
+    return running;
+}
+
+/* The size watch has read its first page, and takes a minute to be within its pace: the version of
+ * the table that it began with keeps no index waiting. */
+static void comes_while_sizes_are_counted(void **state)
+{
+    struct wr_setting settings[] = {{"size_watch_pass_s_min", "1"},
+                                    {"size_watch_bytes_per_s_max", "500"}};
+    struct wr_options o = {.version = WR_API_VERSION,
+                           .engine = "rocks",
+                           .dir = dir,
+                           .settings = settings,
+                           .setting_count = PORT_COUNT(settings)};
+    int tries = 1000;
+
+    (void)state;
+    begin("rocks");
+    wr_close(db);
+    db = database_open(&o);
+    while (!is_counted())
+        usleep(1000);
+    create_index(0);
+    while (!is_complete() && tries-- > 0)
+        usleep(10000);
+    assert_true(is_complete());
+    assert_true(is_counted());
+    assert_true(check() > 0);
+    end();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -502,6 +545,7 @@ int main(void)
         cmocka_unit_test(what_cannot_be_built_is_in_nobodys_way),
         cmocka_unit_test(the_same_row_again_is_a_later_write),
         cmocka_unit_test(goes_on_while_the_table_is_rekeyed),
+        cmocka_unit_test(comes_while_sizes_are_counted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
