@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "sql/calendar.h"
 #include "sql/run/index.h"
+#include "sql/run/temp_table.h"
 #include "sql/run/type.h"
 
 #include <sqlite3.h>
@@ -367,29 +368,17 @@ static int rows_fill(struct fill *f)
 static sqlite3_stmt *table_make(struct run *r, sqlite3 *sqlite, const struct sql_table *t,
                                 bytes name)
 {
-    sqlite3_stmt *insert = NULL;
-    struct buf create, values;
-    char *sql;
+    struct buf columns;
 
-    buf_init(&create, r->arena, 512);
-    buf_init(&values, r->arena, 64);
+    buf_init(&columns, r->arena, 512);
     for (size_t i = 0; i < t->column_count; i++) {
         const struct table_column *c = &t->columns[i];
 
-        buf_put_bytes(&create,
+        buf_put_bytes(&columns,
                       arena_printf(r->arena, "%s\"%.*s\" %s", i ? ", " : "", RUN_TEXT(c->name),
                                    c->type == WR_BIGINT ? "integer" : "text"));
-        buf_put_bytes(&values, i ? BYTES_LIT(", ?") : BYTES_LIT("?"));
     }
-    sql = sqlite3_mprintf("create table temp.\"%.*w\" (%.*s)", RUN_TEXT(name), (int)create.len,
-                          (const char *)create.data);
-    sqlite3_exec(sqlite, sql, NULL, NULL, NULL);
-    sqlite3_free(sql);
-    sql = sqlite3_mprintf("insert into temp.\"%.*w\" values (%.*s)", RUN_TEXT(name),
-                          (int)values.len, (const char *)values.data);
-    sqlite3_prepare_v2(sqlite, sql, -1, &insert, NULL);
-    sqlite3_free(sql);
-    return insert;
+    return temp_table_make(r, sqlite, name, buf_bytes(&columns), t->column_count);
 }
 
 int information_fill(struct run *r, struct sqlite3 *sqlite, const struct sql_table *t, bytes name)

@@ -29,6 +29,11 @@ struct rendered {
 
 int render_select(struct run *r, const struct select *s, struct rendered *out);
 
+/* A condition on rows that have these columns; where their type is WR_NULL, values are compared as
+ * SQLite holds them. Names and texts do not mind case. */
+int render_condition(struct run *r, const struct column *columns, size_t count,
+                     const struct expr *e, bytes *out);
+
 /* SELECT of one expression without a table, and what it gives; WR_NULL: as the value is. */
 int render_value(struct run *r, const struct expr *e, bytes *out, enum wr_type *type);
 

@@ -166,19 +166,28 @@ static int put_prefix(struct render *w, const struct scope *s, const struct expr
     return 0;
 }
 
+/* SQLite's LIKE minds case here (select.c). */
+static int put_like_side(struct render *w, const struct scope *s, const struct expr *e)
+{
+    render_put(w, s->any_case_text ? "lower(" : "");
+    RUN_TRY(render_expr(w, s, e));
+    render_put(w, s->any_case_text ? ")" : "");
+    return 0;
+}
+
 int render_like(struct render *w, const struct scope *s, const struct expr *e)
 {
     uint8_t escape = e->index ? (uint8_t)e->index : '\\';
     struct wr_value pattern;
 
     render_put(w, e->negated ? "(not " : "(");
-    RUN_TRY(render_expr(w, s, e->left));
+    RUN_TRY(put_like_side(w, s, e->left));
     render_put(w, " like ");
-    RUN_TRY(render_expr(w, s, e->right));
+    RUN_TRY(put_like_side(w, s, e->right));
     render_put(w, " escape ");
     render_text(w, bytes_of(&escape, 1));
-    if (!e->negated && e->left->type == EXPR_COLUMN && convert_constant(w->r, e->right, &pattern) &&
-        pattern.type == WR_VARCHAR)
+    if (!s->any_case_text && !e->negated && e->left->type == EXPR_COLUMN &&
+        convert_constant(w->r, e->right, &pattern) && pattern.type == WR_VARCHAR)
         RUN_TRY(put_prefix(w, s, e, pattern.bytes, escape));
     render_put(w, ")");
     return 0;

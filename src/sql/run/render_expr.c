@@ -14,7 +14,7 @@ static int put_column(struct render *w, const struct scope *s, const struct expr
 
     if (!(t = scope_find(s, e->of, e->text, &i)))
         return run_fail(w->r, FAULT_UNKNOWN_COLUMN, RUN_TEXT(e->text),
-                        RUN_TEXT(BYTES_LIT("field list")));
+                        RUN_TEXT(bytes_str(s->clause ? s->clause : "field list")));
     if (e->of.ptr) {
         render_quoted(w, e->of, '"');
         render_put(w, ".");

@@ -8,7 +8,9 @@
 /* The tables that names may be of: those of this SELECT, and around it those of the outer ones. */
 struct scope {
     const struct scope *outer;
-    bool any_case; /* names do not mind case */
+    bool any_case;      /* names do not mind case */
+    bool any_case_text; /* nor do texts, in comparisons by SQLite's collation, and in LIKE */
+    const char *clause; /* of the statement, for errors; NULL: the list of what is selected */
     struct scope_table *tables, *last;
 };
 

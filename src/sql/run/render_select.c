@@ -411,6 +411,24 @@ int render_select(struct run *r, const struct select *s, struct rendered *out)
     return 0;
 }
 
+int render_condition(struct run *r, const struct column *columns, size_t count,
+                     const struct expr *e, bytes *out)
+{
+    struct scope_table of = {.columns = columns, .column_count = count};
+    struct scope s = {.any_case = true, .any_case_text = true, .clause = "where clause"};
+    struct rendered made = {0};
+    struct render w = {.r = r, .made = &made};
+
+    scope_add(&s, &of);
+    buf_init(&w.out, r->arena, 64);
+    RUN_TRY(render_expr(&w, &s, e));
+    if (made.tables)
+        return run_fail(r, FAULT_UNSUPPORTED,
+                        "A condition of SHOW reads no table: information_schema takes any SELECT");
+    *out = buf_bytes(&w.out);
+    return 0;
+}
+
 int render_value(struct run *r, const struct expr *e, bytes *out, enum wr_type *type)
 {
     struct rendered made = {0};

@@ -10,6 +10,7 @@
 #include "sql/run/information.h"
 #include "sql/run/scan.h"
 #include "sql/run/select.h"
+#include "sql/run/temp_table.h"
 #include "sql/run/transaction.h"
 #include "sql/run/undeclared.h"
 #include "sql/run/where.h"
@@ -37,7 +38,7 @@ bool session_memory_short(void)
     return heap_is_short();
 }
 
-static int sqlite_fail(struct run *r, sqlite3 *sqlite)
+int select_fail(struct run *r, sqlite3 *sqlite)
 {
     if (!sqlite || sqlite3_errcode(sqlite) == SQLITE_NOMEM)
         return run_fail(r, FAULT_MEMORY);
@@ -70,7 +71,7 @@ static int engine_open(struct run *r, struct select_engine **out)
             scan_register(e->sqlite, &e->module) || function_register(e->sqlite, &e->module) ||
             sqlite3_exec(e->sqlite, "pragma case_sensitive_like = on; pragma temp_store = file",
                          NULL, NULL, NULL)) {
-            sqlite_fail(r, e->sqlite);
+            select_fail(r, e->sqlite);
             sqlite3_close(e->sqlite);
             mem_free(e);
             return -1;
@@ -81,6 +82,15 @@ static int engine_open(struct run *r, struct select_engine **out)
     }
     e->module.run = r;
     *out = e;
+    return 0;
+}
+
+int select_sqlite(struct run *r, sqlite3 **out)
+{
+    struct select_engine *e;
+
+    RUN_TRY(engine_open(r, &e));
+    *out = e->sqlite;
     return 0;
 }
 
@@ -109,19 +119,15 @@ static int tables_make(struct run *r, struct select_engine *e, struct rendered_t
         code = sqlite3_exec(e->sqlite, sql, NULL, NULL, NULL);
         sqlite3_free(sql);
         if (code)
-            return sqlite_fail(r, e->sqlite);
+            return select_fail(r, e->sqlite);
     }
     return 0;
 }
 
 static void tables_drop(struct select_engine *e, const struct rendered_table *tables)
 {
-    for (const struct rendered_table *t = tables; t; t = t->next) {
-        char *sql = sqlite3_mprintf("drop table if exists temp.\"%.*w\"", RUN_TEXT(t->name));
-
-        sqlite3_exec(e->sqlite, sql, NULL, NULL, NULL);
-        sqlite3_free(sql);
-    }
+    for (const struct rendered_table *t = tables; t; t = t->next)
+        temp_table_drop(e->sqlite, t->name);
     e->module.tables = NULL;
 }
 
@@ -182,7 +188,7 @@ static int rows_send(struct run *r, struct select_engine *e, sqlite3_stmt *state
     int code = sqlite3_step(statement);
 
     if (code != SQLITE_ROW && code != SQLITE_DONE)
-        return sqlite_fail(r, e->sqlite);
+        return select_fail(r, e->sqlite);
     if (!run_is_tablestore(r))
         types_guess(code == SQLITE_ROW ? statement : NULL, made);
     if (made->has_rest)
@@ -192,7 +198,7 @@ static int rows_send(struct run *r, struct select_engine *e, sqlite3_stmt *state
     for (; code == SQLITE_ROW; code = sqlite3_step(statement))
         RUN_TRY(row_send(r, statement, made, dealt, values));
     if (code != SQLITE_DONE)
-        return sqlite_fail(r, e->sqlite);
+        return select_fail(r, e->sqlite);
     return dealt ? undeclared_rows_send(dealt) : 0;
 }
 
@@ -214,7 +220,7 @@ static int run_prepared(struct run *r, struct select_engine *e, struct rendered 
     run_permit_take(r->session); /* planning computes, too */
     if (sqlite3_prepare_v2(e->sqlite, made->sql.ptr, (int)made->sql.len + 1, &statement, NULL)) {
         run_permit_give(r->session);
-        return e->module.refused ? refused(r, e) : sqlite_fail(r, e->sqlite);
+        return e->module.refused ? refused(r, e) : select_fail(r, e->sqlite);
     }
     code = rows_send(r, e, statement, made);
     run_permit_give(r->session);
@@ -277,7 +283,7 @@ static int walks_make(struct run *r, struct select_engine *e, sqlite3_stmt *stat
     while (code == SQLITE_ROW)
         code = sqlite3_step(statement);
     run_permit_give(r->session);
-    return code == SQLITE_DONE ? 0 : sqlite_fail(r, e->sqlite);
+    return code == SQLITE_DONE ? 0 : select_fail(r, e->sqlite);
 }
 
 static int explain_prepared(struct run *r, struct select_engine *e, struct rendered *made)
@@ -291,7 +297,7 @@ static int explain_prepared(struct run *r, struct select_engine *e, struct rende
     e->module.refused = NULL;
     if (sqlite3_prepare_v2(e->sqlite, made->sql.ptr, (int)made->sql.len + 1, &statement, NULL)) {
         if (!e->module.refused)
-            return sqlite_fail(r, e->sqlite);
+            return select_fail(r, e->sqlite);
         refused(r, e);
         refusal = r->out->fault;
         r->out->fault = (struct fault){.number = 0};
@@ -350,7 +356,7 @@ int compute_value(struct run *r, const struct expr *e, struct wr_value *out)
     RUN_TRY(engine_open(r, &engine));
     if (sqlite3_prepare_v2(engine->sqlite, sql.ptr, (int)sql.len + 1, &statement, NULL) ||
         sqlite3_step(statement) != SQLITE_ROW) {
-        sqlite_fail(r, engine->sqlite);
+        select_fail(r, engine->sqlite);
     } else {
         scan_value(r->arena, sqlite3_column_value(statement, 0), type, out);
         if (convert_has_bytes(out))

@@ -281,13 +281,12 @@ static int show(struct run *r, const struct statement *s)
 int run_show(struct run *r, const struct statement *s)
 {
     struct show_where where;
-    struct sink *sink = r->sink;
-    int code;
 
     if (!s->where)
         return show(r, s);
-    show_where_init(&where, r, s->where);
-    code = show(r, s);
-    r->sink = sink;
-    return code;
+    show_where_begin(&where, r);
+    if (!show(r, s))
+        return show_where_send(&where, s->where);
+    show_where_drop(&where);
+    return -1;
 }

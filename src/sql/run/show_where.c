@@ -1,192 +1,147 @@
 #include "sql/run/show_where.h"
 
-#include "base/number.h"
+#include "base/buf.h"
 #include "sql/run/convert.h"
-#include "sql/run/like.h"
+#include "sql/run/render.h"
+#include "sql/run/select.h"
+#include "sql/run/temp_table.h"
 
-#include <ctype.h>
-#include <strings.h>
+#include <sqlite3.h>
 
-enum truth { NO, YES, UNKNOWN };
+#define TABLE "shown" /* SELECT's tables have their database's name before a point */
 
-/* A row, and what asks about it. */
-struct asked {
-    const struct show_where *w;
-    const struct wr_value *values;
-    int code; /* not 0: the condition cannot be asked */
+struct shown_row {
+    struct shown_row *next;
+    struct wr_value values[];
 };
 
-static bytes text_of(struct asked *a, const struct wr_value *v)
-{
-    return v->type == WR_NULL ? BYTES_NONE : convert_text(a->w->r->arena, v);
-}
-
-/* A column's value, or a constant; ptr NULL: NULL. */
-static bytes operand(struct asked *a, const struct expr *e)
-{
-    struct wr_value v;
-
-    if (convert_constant(a->w->r, e, &v))
-        return text_of(a, &v);
-    if (e->type != EXPR_COLUMN) {
-        a->code = run_fail(a->w->r, FAULT_UNSUPPORTED,
-                           "SHOW ... WHERE compares columns of the answer with constants: "
-                           "information_schema takes any SELECT");
-        return BYTES_NONE;
-    }
-    for (size_t i = 0; i < a->w->count; i++)
-        if (run_is_name(true, a->w->names[i], e->text))
-            return text_of(a, &a->values[i]);
-    a->code = run_fail(a->w->r, FAULT_UNKNOWN_COLUMN, RUN_TEXT(e->text),
-                       RUN_TEXT(BYTES_LIT("where clause")));
-    return BYTES_NONE;
-}
-
-static int order_of(bytes x, bytes y)
-{
-    size_t n = x.len < y.len ? x.len : y.len;
-    int64_t a, b;
-    int order;
-
-    if (number_integer(x, &a) && number_integer(y, &b))
-        return (a > b) - (a < b);
-    order = strncasecmp(x.ptr, y.ptr, n);
-    return order ? order : (x.len > y.len) - (x.len < y.len);
-}
-
-static enum truth not(enum truth t) { return t == UNKNOWN ? UNKNOWN : t == YES ? NO : YES; }
-
-static enum truth both(enum truth x, enum truth y)
-{
-    if (x == NO || y == NO)
-        return NO;
-    return x == YES && y == YES ? YES : UNKNOWN;
-}
-
-static enum truth compare(enum expr_op op, bytes x, bytes y)
-{
-    int order;
-
-    if (op == OP_NULL_SAFE_EQUAL && (!x.ptr || !y.ptr))
-        return !x.ptr && !y.ptr ? YES : NO;
-    if (!x.ptr || !y.ptr)
-        return UNKNOWN;
-    order = order_of(x, y);
-    switch (op) {
-    case OP_EQUAL:
-    case OP_NULL_SAFE_EQUAL:
-        return order == 0 ? YES : NO;
-    case OP_NOT_EQUAL:
-        return order != 0 ? YES : NO;
-    case OP_LESS:
-        return order < 0 ? YES : NO;
-    case OP_LESS_EQUAL:
-        return order <= 0 ? YES : NO;
-    case OP_GREATER:
-        return order > 0 ? YES : NO;
-    default:
-        return order >= 0 ? YES : NO;
-    }
-}
-
-static bytes lowered(struct arena *a, bytes text)
-{
-    char *own = arena_alloc(a, text.len + 1);
-
-    for (size_t i = 0; i < text.len; i++)
-        own[i] = (char)tolower(bytes_u8(text)[i]);
-    return bytes_of(own, text.len);
-}
-
-static enum truth like(struct asked *a, const struct expr *e)
-{
-    bytes text = operand(a, e->left), pattern = operand(a, e->right);
-
-    if (!text.ptr || !pattern.ptr)
-        return UNKNOWN;
-    return is_like(lowered(a->w->r->arena, text), lowered(a->w->r->arena, pattern)) ? YES : NO;
-}
-
-static enum truth in(struct asked *a, const struct expr *e)
-{
-    bytes x = operand(a, e->left);
-    enum truth found = NO;
-
-    for (const struct expr_item *i = e->list ? e->list->first : NULL; i; i = i->next)
-        found = not(both(not(found), not(compare(OP_EQUAL, x, operand(a, i->expr)))));
-    return found;
-}
-
-static enum truth between(struct asked *a, const struct expr *e)
-{
-    bytes x = operand(a, e->left), low = operand(a, e->list->first->expr),
-          high = operand(a, e->list->last->expr);
-
-    return both(compare(OP_GREATER_EQUAL, x, low), compare(OP_LESS_EQUAL, x, high));
-}
-
-static enum truth ask(struct asked *a, const struct expr *e)
-{
-    enum truth t;
-    bytes text;
-
-    switch (e->type) {
-    case EXPR_BINARY:
-        if (e->op == OP_AND)
-            return both(ask(a, e->left), ask(a, e->right));
-        if (e->op == OP_OR)
-            return not(both(not(ask(a, e->left)), not(ask(a, e->right))));
-        if (e->op >= OP_EQUAL && e->op <= OP_GREATER_EQUAL)
-            return compare(e->op, operand(a, e->left), operand(a, e->right));
-        break;
-    case EXPR_UNARY:
-        if (e->op == OP_NOT)
-            return not(ask(a, e->left));
-        break;
-    case EXPR_LIKE:
-        t = like(a, e);
-        return e->negated ? not(t) : t;
-    case EXPR_BETWEEN:
-        t = between(a, e);
-        return e->negated ? not(t) : t;
-    case EXPR_IS_NULL:
-        return (operand(a, e->left).ptr == NULL) != e->negated ? YES : NO;
-    case EXPR_IN:
-        if (e->select)
-            break;
-        t = in(a, e);
-        return e->negated ? not(t) : t;
-    default:
-        break;
-    }
-    text = operand(a, e); /* a flag by itself */
-    return !text.ptr ? UNKNOWN : order_of(text, BYTES_LIT("0")) ? YES : NO;
-}
+/* ---- what SHOW answers ---- */
 
 static int on_columns(struct sink *s, const struct column *columns, size_t count)
 {
     struct show_where *w = PORT_CONTAINER(s, struct show_where, sink);
 
-    w->names = ARENA_ARRAY(w->r->arena, bytes, count);
-    w->count = count;
+    w->columns = ARENA_ARRAY(w->r->arena, struct column, count);
+    w->column_count = count;
     for (size_t i = 0; i < count; i++)
-        w->names[i] = arena_copy(w->r->arena, columns[i].name);
+        w->columns[i].name = arena_copy(w->r->arena, columns[i].name);
     return w->to->columns(w->to, columns, count);
 }
 
 static int on_row(struct sink *s, const struct wr_value *values)
 {
     struct show_where *w = PORT_CONTAINER(s, struct show_where, sink);
-    struct asked a = {w, values, 0};
-    enum truth t = ask(&a, w->where);
+    struct shown_row *row =
+        arena_alloc(w->r->arena, sizeof(*row) + w->column_count * sizeof(row->values[0]));
 
-    if (a.code)
-        return a.code;
-    return t == YES ? w->to->row(w->to, values) : 0;
+    row->next = NULL;
+    for (size_t i = 0; i < w->column_count; i++) {
+        row->values[i] = values[i];
+        if (convert_has_bytes(&values[i]))
+            row->values[i].bytes = arena_copy(w->r->arena, values[i].bytes);
+    }
+    *w->last = row;
+    w->last = &row->next;
+    return 0;
 }
 
-void show_where_init(struct show_where *w, struct run *r, const struct expr *where)
+void show_where_begin(struct show_where *w, struct run *r)
 {
-    *w = (struct show_where){.sink = {on_columns, on_row}, .to = r->sink, .r = r, .where = where};
+    *w = (struct show_where){.sink = {on_columns, on_row}, .to = r->sink, .r = r};
+    w->last = &w->first;
     r->sink = &w->sink;
+}
+
+void show_where_drop(struct show_where *w)
+{
+    w->r->sink = w->to;
+}
+
+/* ---- what of it is sent ---- */
+
+/* A text of digits is a number there, and all others are texts without case. */
+static bytes table_columns(const struct show_where *w)
+{
+    struct buf b;
+
+    buf_init(&b, w->r->arena, 256);
+    for (size_t i = 0; i < w->column_count; i++)
+        buf_put_bytes(&b, arena_printf(w->r->arena, "%s\"%.*s\" numeric collate nocase",
+                                       i ? ", " : "", RUN_TEXT(w->columns[i].name)));
+    return buf_bytes(&b);
+}
+
+static bool row_put(const struct show_where *w, sqlite3_stmt *insert, const struct shown_row *row)
+{
+    bool done;
+
+    for (size_t i = 0; i < w->column_count; i++) {
+        bytes text = convert_text(w->r->arena, &row->values[i]);
+
+        if (row->values[i].type != WR_NULL)
+            sqlite3_bind_text(insert, (int)i + 1, text.ptr, (int)text.len, SQLITE_STATIC);
+    }
+    done = sqlite3_step(insert) == SQLITE_DONE;
+    sqlite3_reset(insert);
+    sqlite3_clear_bindings(insert);
+    return done;
+}
+
+/* A row's number is its place in the list, from 1. */
+static int table_fill(const struct show_where *w, sqlite3 *sqlite)
+{
+    sqlite3_stmt *insert =
+        temp_table_make(w->r, sqlite, BYTES_LIT(TABLE), table_columns(w), w->column_count);
+    bool well = insert != NULL;
+
+    for (const struct shown_row *row = w->first; row && well; row = row->next)
+        well = row_put(w, insert, row);
+    sqlite3_finalize(insert);
+    return well ? 0 : select_fail(w->r, sqlite);
+}
+
+static int rows_send(const struct show_where *w, sqlite3 *sqlite, sqlite3_stmt *numbers)
+{
+    const struct shown_row *row = w->first;
+    int code = sqlite3_step(numbers);
+
+    for (sqlite3_int64 at = 1; code == SQLITE_ROW; code = sqlite3_step(numbers)) {
+        for (; at < sqlite3_column_int64(numbers, 0); at++)
+            row = row->next;
+        RUN_TRY(w->to->row(w->to, row->values));
+    }
+    return code == SQLITE_DONE ? 0 : select_fail(w->r, sqlite);
+}
+
+static int rows_find(const struct show_where *w, sqlite3 *sqlite, bytes condition)
+{
+    bytes sql = arena_printf(w->r->arena, "select rowid from temp." TABLE " where %.*s order by 1",
+                             RUN_TEXT(condition));
+    sqlite3_stmt *numbers;
+    int code;
+
+    RUN_TRY(table_fill(w, sqlite));
+    if (sqlite3_prepare_v2(sqlite, sql.ptr, (int)sql.len, &numbers, NULL))
+        return select_fail(w->r, sqlite);
+    code = rows_send(w, sqlite, numbers);
+    sqlite3_finalize(numbers);
+    return code;
+}
+
+int show_where_send(struct show_where *w, const struct expr *where)
+{
+    sqlite3 *sqlite;
+    bytes condition;
+    int code;
+
+    show_where_drop(w);
+    if (!w->first)
+        return 0;
+    RUN_TRY(render_condition(w->r, w->columns, w->column_count, where, &condition));
+    RUN_TRY(select_sqlite(w->r, &sqlite));
+    run_permit_take(w->r->session);
+    code = rows_find(w, sqlite, condition);
+    run_permit_give(w->r->session);
+    temp_table_drop(sqlite, BYTES_LIT(TABLE));
+    return code;
 }
