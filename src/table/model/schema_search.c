@@ -86,7 +86,7 @@ static uint32_t flags_of(const struct wr_field_schema *s)
 static void put_field(struct buf *f, const struct wr_field_schema *s)
 {
     buf_put_counted(f, s->name);
-    put_signed(f, (int32_t)s->type); /* of which damaged bytes may make any */
+    put_signed(f, s->type);
     buf_put_varint(f, flags_of(s));
     put_signed(f, s->index_options);
     put_optional(f, s->analyzer);
@@ -106,13 +106,21 @@ static void put_field(struct buf *f, const struct wr_field_schema *s)
         put_field(f, &s->children[i]);
 }
 
+static enum wr_field_type read_type(struct reader *f)
+{
+    int32_t v = read_signed(f);
+
+    f->bad |= v < WR_FIELD_LONG || v > WR_FIELD_FLATTENED;
+    return (enum wr_field_type)v;
+}
+
 static void read_field(struct arena *a, struct reader *f, int depth, struct wr_field_schema *s)
 {
     struct wr_field_schema *children;
     uint64_t flags;
 
     s->name = read_counted(f);
-    s->type = (enum wr_field_type)read_signed(f);
+    s->type = read_type(f);
     flags = read_varint(f);
     s->index = flags & FLAG_INDEX;
     s->sort_and_agg = flags & FLAG_SORT;
@@ -162,7 +170,8 @@ static void read_sorter(struct reader *f, struct wr_sorter *s)
     s->order_given = read_u8(f) != 0;
     s->mode = (enum wr_sort_mode)read_u8(f);
     s->field = read_counted(f);
-    f->bad |= s->order > WR_ORDER_DESC || s->mode > WR_SORT_MODE_AVG;
+    f->bad |= s->type < WR_SORTER_FIELD || s->type > WR_SORTER_DOC || s->order > WR_ORDER_DESC ||
+              s->mode > WR_SORT_MODE_AVG;
 }
 
 void schema_put_search(struct buf *f, const struct schema_search *s)

@@ -77,7 +77,7 @@ static const struct schema_search searches[] = {
            .custom_column_version = true}},
 };
 
-static bytes description(void)
+static bytes description_of(const struct schema_search *list, size_t count)
 {
     static const struct schema_partition partition = {.id = 5, .created_us = 1};
     struct schema s = schema_sample();
@@ -86,11 +86,16 @@ static bytes description(void)
     s.partitions = &partition;
     s.partition_count = 1;
     s.change_log = 77;
-    s.searches = searches;
-    s.search_count = 2;
+    s.searches = list;
+    s.search_count = count;
     buf_init(&b, &c.arena, 256);
     schema_encode(&b, &s);
     return buf_bytes(&b);
+}
+
+static bytes description(void)
+{
+    return description_of(searches, 2);
 }
 
 static void test_golden(void **state)
@@ -120,6 +125,44 @@ static void test_round_trip(void **state)
     assert_true(bytes_equal(buf_bytes(&b), stored));
 }
 
+/* Types that there are not are found out where they are read: of fields, of fields in fields, and
+ * of sorters. */
+static void test_unknown_types(void **state)
+{
+    static const struct {
+        int field, child, sorter, code;
+    } cases[] = {
+        {WR_FIELD_NESTED, WR_FIELD_LONG, WR_SORTER_KEY, E_OK},
+        {WR_FIELD_FLATTENED + 1, WR_FIELD_LONG, WR_SORTER_KEY, E_CORRUPT},
+        {0, WR_FIELD_LONG, WR_SORTER_KEY, E_CORRUPT},
+        {INT32_MAX, WR_FIELD_LONG, WR_SORTER_KEY, E_CORRUPT},
+        {WR_FIELD_NESTED, WR_FIELD_FLATTENED + 1, WR_SORTER_KEY, E_CORRUPT},
+        {WR_FIELD_NESTED, WR_FIELD_LONG, 0, E_CORRUPT},
+        {WR_FIELD_NESTED, WR_FIELD_LONG, WR_SORTER_DOC + 1, E_CORRUPT},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < PORT_COUNT(cases); i++) {
+        struct wr_field_schema child = {.name = BYTES_LIT("child"),
+                                        .type = (enum wr_field_type)cases[i].child};
+        struct wr_field_schema field = {.name = BYTES_LIT("nested"),
+                                        .type = (enum wr_field_type)cases[i].field,
+                                        .children = &child,
+                                        .child_count = 1};
+        struct wr_sorter sorter = {.type = (enum wr_sorter_type)cases[i].sorter};
+        struct schema_search search = {
+            .number = 9,
+            .name = BYTES_LIT("one"),
+            .d = {.fields = &field,
+                  .field_count = 1,
+                  .index_sort = {.given = true, .sorters = &sorter, .count = 1}}};
+        struct schema back;
+
+        assert_int_equal(schema_decode(&c, description_of(&search, 1), &back), cases[i].code);
+        ctx_clear(&c);
+    }
+}
+
 /* Damaged bytes are refused, or are another description; they never lead astray. */
 static void test_damaged(void **state)
 {
@@ -142,7 +185,7 @@ static void test_damaged(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {TEST(test_golden), TEST(test_round_trip),
-                                       TEST(test_damaged)};
+                                       TEST(test_unknown_types), TEST(test_damaged)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
