@@ -1,12 +1,12 @@
 #include "engine/warm_list.h"
 
 #include "base/buf.h"
+#include "base/durable.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -124,35 +124,13 @@ static bytes encode(struct ctx *c, struct warm_list *l)
     return buf_bytes(&b);
 }
 
-static int write_all(int fd, bytes text)
-{
-    while (text.len) {
-        ssize_t n = write(fd, text.ptr, text.len);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return n < 0 ? errno : ENOSPC;
-        text = bytes_skip(text, (size_t)n);
-    }
-    return 0;
-}
-
 int warm_list_save(struct ctx *c, struct warm_list *l, const char *path)
 {
     const char *made = arena_printf(&c->arena, "%s.tmp", path).ptr;
-    int fd = open(made, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600), error;
+    int error = durable_replace(path, made, 0600, encode(c, l));
 
-    if (fd < 0)
-        return fail(c, E_UNAVAILABLE, "Cannot make %s: %s.", made, strerror(errno));
-    error = write_all(fd, encode(c, l));
-    if (close(fd) != 0 && !error)
-        error = errno;
-    if (!error && rename(made, path) != 0)
-        error = errno;
     if (!error)
         return E_OK;
-    unlink(made);
     return fail(c, error == ENOSPC || error == EDQUOT ? E_NO_SPACE : E_UNAVAILABLE,
                 "Cannot write %s: %s.", path, strerror(error));
 }

@@ -1,8 +1,10 @@
 /* warm_list.h: the keys that were read last, some of them, so that after a restart their blocks can
  * be read before they are asked for. A ring of bounded size, and its file.
  *
- * The file is worth nothing: it is not synced, and one that is missing, damaged, or of another
- * version is as good as none. doc/format.md has its bytes. */
+ * The file is worth little: one that is missing, damaged, or of another version is as good as none.
+ * doc/format.md has its bytes.
+ *
+ * Threads: adding, counting and getting from any; saving and loading from one at a time. */
 #ifndef ENGINE_WARM_LIST_H
 #define ENGINE_WARM_LIST_H
 
@@ -27,7 +29,8 @@ size_t warm_list_count(struct warm_list *l);
  * WARM_KEY_BYTES. Its length; 0: there are not so many. */
 size_t warm_list_get(struct warm_list *l, size_t back, uint8_t *out);
 
-/* Writes the list in place of the file. An error leaves the file as it was. */
+/* Writes the list in place of the file, by way of `path`.tmp, and syncs it. E_NO_SPACE or
+ * E_UNAVAILABLE: it may be the old one still. */
 int warm_list_save(struct ctx *c, struct warm_list *l, const char *path);
 
 /* Adds what the file has, as far as it is whole, as if in the order in which it was added once. */
