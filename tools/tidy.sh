@@ -45,7 +45,7 @@ table/txn:base/|engine/engine\.h|table/(txn|catalog|core|model|sync)/|widerow\.h
 table/changelog:base/|engine/engine\.h|table/(changelog|stream|sync|catalog|core|model)/
 table/stream:base/|engine/engine\.h|table/(stream|index|catalog|core|model|sync)/|widerow\.h
 table/tunnel:base/|table/(tunnel|stream|catalog|core|model|sync)/|widerow\.h
-search:base/|search/|widerow\.h|widerow_search\.h|field_type\.def
+search:base/|search/|widerow\.h|widerow_search\.h|field_type\.def|row_value\.h
 table/series:base/|table/(series|catalog|core|model|sync)/|widerow\.h
 table/search:base/|search/|table/(search|changelog|catalog|core|model|sync)/|widerow\.h
 table/index:base/|table/(index|core|model|stats|sync)/
@@ -58,7 +58,7 @@ table/admin:base/|table/(admin|maint|catalog|core|model|stats|sync)/|widerow\.h
 search/segment:base/|search/(segment|field)/|widerow\.h
 search/query:base/|search/(query|segment|field)/|widerow\.h
 search/result:base/|search/(result|query|segment|field)/|widerow\.h
-search/field:base/|search/field/|widerow(_search)?\.h|field_type\.def
+search/field:base/|search/field/|widerow(_search)?\.h|field_type\.def|row_value\.h
 wire:base/|wire/|widerow\.h|op\.def|[a-z_]+\.pb-c\.h
 net:base/|net/
 sql:base/|net/(address|tls)\.h|sql/|sql_grammar\.h|widerow\.h
@@ -77,7 +77,7 @@ bench:base/|wire/|client/|bench/|widerow\.h
 cli/console:base/|record/|cli/console/|widerow\.h
 cli/transfer:base/|wire/|client/|record/|parquet/|s3/|archive/|bench/|cli/(console|transfer)/|widerow(_load)?\.h
 delayload:delayload/|widerow(_load)?\.h
-cli:base/|wire/|client/|record/|parquet/|s3/|archive/|advisor/|bench/|cli/|widerow(_load)?\.h|op\.def|field_type\.def
+cli:base/|wire/|client/|record/|parquet/|s3/|archive/|advisor/|bench/|cli/|widerow(_load)?\.h|op\.def|field_type\.def|row_value\.h
 RULES
 }
 direction | rule "includes against the direction base <- engine <- table <- wire, net <- sql <- server, client <- cli"

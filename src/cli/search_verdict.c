@@ -3,6 +3,7 @@
 #include "cli/console/value.h"
 #include "cli/search_file.h"
 #include "client/walk.h"
+#include "row_value.h"
 
 #include <stdio.h>
 
@@ -54,17 +55,6 @@ static bool same_key(const struct wr_key *a, const struct wr_key *b)
         if (i >= b->count || !same_value(&a->columns[i].value, &b->columns[i].value))
             return false;
     return true;
-}
-
-static const struct wr_value *row_value(const struct wr_row *row, bytes name)
-{
-    for (size_t i = 0; i < row->key.count; i++)
-        if (bytes_equal(row->key.columns[i].name, name))
-            return &row->key.columns[i].value;
-    for (size_t i = 0; i < row->cell_count; i++)
-        if (bytes_equal(row->cells[i].name, name))
-            return &row->cells[i].value;
-    return NULL;
 }
 
 /* Among all that a part finds the row is looked for with what it has itself in fields of one value:

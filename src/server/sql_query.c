@@ -112,7 +112,7 @@ static int on_columns(struct sink *s, const struct column *columns, size_t count
     return 0;
 }
 
-/* A time may be below zero, or longer than a day. */
+/* What timediff() makes may be below zero, or longer than a day; a stored time is neither. */
 static bytes time_text(struct arena *a, int64_t ms)
 {
     int64_t s = (ms < 0 ? -ms : ms) / 1000, fraction = (ms < 0 ? -ms : ms) % 1000;
@@ -125,18 +125,16 @@ static bytes time_text(struct arena *a, int64_t ms)
 static bytes value_text(struct arena *a, const struct wr_value *v)
 {
     char text[CALENDAR_TEXT];
+    size_t n;
 
     switch (v->type) {
     case WR_UBIGINT:
         return arena_printf(a, "%" PRIu64, v->uinteger);
-    case WR_DATE:
-        return arena_copy(a, bytes_of(text, calendar_format_date(v->integer, text)));
-    case WR_TIMESTAMP:
-        return arena_copy(a, bytes_of(text, calendar_format_timestamp(v->integer, text)));
     case WR_TIME:
         return time_text(a, v->integer);
     default:
-        return v->bytes;
+        n = calendar_format(v, text);
+        return n ? arena_copy(a, bytes_of(text, n)) : v->bytes;
     }
 }
 

@@ -106,6 +106,20 @@ size_t calendar_format_timestamp(int64_t ms, char out[CALENDAR_TEXT])
     return n + time_put(&c, out + n, CALENDAR_TEXT - n);
 }
 
+size_t calendar_format(const struct wr_value *v, char out[CALENDAR_TEXT])
+{
+    switch (v->type) {
+    case WR_DATE:
+        return calendar_format_date(v->integer, out);
+    case WR_TIME:
+        return calendar_format_time(v->integer, out);
+    case WR_TIMESTAMP:
+        return calendar_format_timestamp(v->integer, out);
+    default:
+        return 0;
+    }
+}
+
 /* Takes a number of `least` to `most` digits. */
 static bool digits_take(bytes *text, size_t least, size_t most, int *out)
 {

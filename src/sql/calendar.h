@@ -5,6 +5,7 @@
 #define SQL_CALENDAR_H
 
 #include "base/bytes.h"
+#include "widerow.h"
 
 #define DAY_MS 86400000
 #define CALENDAR_TEXT 24 /* "2024-01-02 03:04:05.678" and a NUL */
@@ -31,6 +32,9 @@ bool calendar_to_ms(const struct calendar *c, int64_t *out);
 size_t calendar_format_date(int64_t days, char out[CALENDAR_TEXT]);
 size_t calendar_format_time(int64_t ms_of_day, char out[CALENDAR_TEXT]);
 size_t calendar_format_timestamp(int64_t ms, char out[CALENDAR_TEXT]);
+
+/* The one of them that is right for a stored value. 0: it is no DATE, TIME or TIMESTAMP. */
+size_t calendar_format(const struct wr_value *v, char out[CALENDAR_TEXT]);
 
 /* The same read: months, days and hours may have one digit; a fraction of a second may have up to
  * nine digits, of which three count; a 'T' may stand for the blank, a 'Z' at the end; a timestamp

@@ -1,5 +1,6 @@
 #include "search/field/document.h"
 
+#include "row_value.h"
 #include "search/field/geo.h"
 #include "search/field/ip.h"
 #include "search/field/json_array.h"
@@ -273,17 +274,6 @@ static void fill_field(struct ctx *c, const struct search_field *f, const struct
     out->values = ARENA_NEW(&c->arena, struct document_value);
     if (cell_fits(f, v) && document_convert(&c->arena, f, v, out->values))
         out->count = 1;
-}
-
-static const struct wr_value *row_value(const struct wr_row *row, bytes column)
-{
-    for (size_t i = 0; i < row->key.count; i++)
-        if (bytes_equal(row->key.columns[i].name, column))
-            return &row->key.columns[i].value;
-    for (size_t i = 0; i < row->cell_count; i++)
-        if (bytes_equal(row->cells[i].name, column))
-            return &row->cells[i].value;
-    return NULL;
 }
 
 void document_fill(struct ctx *c, const struct search_schema *s, const struct wr_row *row,

@@ -55,13 +55,9 @@ static bytes value_text(const struct wr_value *v, char room[ROW_NUMBER_TEXT])
         n = row_format_double(v->real, room);
         break;
     case WR_DATE:
-        n = calendar_format_date(v->integer, room);
-        break;
     case WR_TIME:
-        n = calendar_format_time(v->integer, room);
-        break;
     case WR_TIMESTAMP:
-        n = calendar_format_timestamp(v->integer, room);
+        n = calendar_format(v, room);
         break;
     default:
         return v->bytes;

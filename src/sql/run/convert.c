@@ -67,17 +67,9 @@ bytes convert_text(struct arena *a, const struct wr_value *v)
 bytes convert_shown(struct arena *a, const struct wr_value *v)
 {
     char text[CALENDAR_TEXT];
+    size_t n = calendar_format(v, text);
 
-    switch (v->type) {
-    case WR_DATE:
-        return arena_copy(a, bytes_of(text, calendar_format_date(v->integer, text)));
-    case WR_TIME:
-        return arena_copy(a, bytes_of(text, calendar_format_time(v->integer, text)));
-    case WR_TIMESTAMP:
-        return arena_copy(a, bytes_of(text, calendar_format_timestamp(v->integer, text)));
-    default:
-        return convert_text(a, v);
-    }
+    return n ? arena_copy(a, bytes_of(text, n)) : convert_text(a, v);
 }
 
 bool convert_has_bytes(const struct wr_value *v)

@@ -8,18 +8,22 @@ struct kept {
     struct wr_value value;
 };
 
-static bool has_bytes(const struct wr_value *v)
-{
-    return v->type == WR_VARCHAR || v->type == WR_VARBINARY;
-}
-
 /* Numbers stay what they are; all else that a value may be is a text. */
 static void simplify(struct run *r, struct wr_value *v)
 {
-    if (v->type == WR_BOOLEAN)
+    switch (v->type) {
+    case WR_NULL:
+    case WR_BIGINT:
+    case WR_DOUBLE:
+    case WR_VARCHAR:
+    case WR_VARBINARY:
+        break;
+    case WR_BOOLEAN:
         *v = (struct wr_value){.type = WR_BIGINT, .integer = v->boolean};
-    else if (v->type != WR_NULL && v->type != WR_BIGINT && v->type != WR_DOUBLE && !has_bytes(v))
+        break;
+    default:
         *v = (struct wr_value){.type = WR_VARCHAR, .bytes = convert_shown(r->arena, v)};
+    }
 }
 
 static int on_columns(struct sink *s, const struct column *columns, size_t count)
@@ -34,7 +38,7 @@ static int on_row(struct sink *s, const struct wr_value *values)
 
     k->value = values[0];
     simplify(k->r, &k->value);
-    if (has_bytes(&k->value))
+    if (convert_has_bytes(&k->value))
         k->value.bytes = arena_copy(k->r->arena, k->value.bytes);
     return 0;
 }

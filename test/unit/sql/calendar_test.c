@@ -74,6 +74,15 @@ static void test_date_and_time(void **state)
     assert_int_equal(calendar_format_time(v, text), 12);
     assert_string_equal(text, "23:59:59.900");
     assert_false(calendar_parse_time(BYTES_LIT("24:00:00"), &v));
+    assert_int_equal(calendar_format(&(struct wr_value){.type = WR_DATE, .integer = 1}, text), 10);
+    assert_string_equal(text, "1970-01-02");
+    assert_int_equal(calendar_format(&(struct wr_value){.type = WR_TIME, .integer = 1000}, text),
+                     8);
+    assert_string_equal(text, "00:00:01");
+    assert_int_equal(
+        calendar_format(&(struct wr_value){.type = WR_TIMESTAMP, .integer = 1000}, text), 19);
+    assert_string_equal(text, "1970-01-01 00:00:01");
+    assert_int_equal(calendar_format(&(struct wr_value){.type = WR_BIGINT, .integer = 1}, text), 0);
 }
 
 /* As the C library sees it. */
