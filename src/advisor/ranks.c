@@ -2,6 +2,7 @@
 
 #include "advisor/radix.h"
 #include "advisor/text_date.h"
+#include "base/gregorian.h"
 #include "base/port.h"
 
 #include <math.h>
@@ -18,18 +19,6 @@ static bool take_number(const char **p, const char *end, int digits, int *out)
         *out = *out * 10 + (*(*p)++ - '0');
     }
     return true;
-}
-
-/* Days since 1970 of a date of the Gregorian calendar. */
-static int64_t days_of(int64_t year, int month, int day)
-{
-    int64_t era, of_era, of_year;
-
-    year -= month <= 2;
-    era = (year >= 0 ? year : year - 399) / 400;
-    of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
-    of_era = (year - era * 400) * 365 + (year - era * 400) / 4 - (year - era * 400) / 100 + of_year;
-    return era * 146097 + of_era - 719468;
 }
 
 static bool parse_date(bytes text, double *seconds)
@@ -60,7 +49,8 @@ static bool parse_date(bytes text, double *seconds)
                 return false;
         }
     }
-    *seconds = (double)(days_of(year, month, day) * 86400 + hour * 3600 + minute * 60 + second);
+    *seconds =
+        (double)(gregorian_number(year, month, day) * 86400 + hour * 3600 + minute * 60 + second);
     return true;
 }
 

@@ -1,6 +1,8 @@
 #include "parquet/convert.h"
 
 #include "base/buf.h"
+#include "base/floor_div.h"
+#include "base/gregorian.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -81,18 +83,11 @@ static bool put_decimal(__int128 v, uint32_t scale, char text[CONVERT_TEXT_BYTES
 
 /* ---- dates and times */
 
-/* The day of a number of days since 1970-01-01, in the proleptic Gregorian calendar. */
 static int put_date(int64_t days, char *to, size_t size)
 {
-    int64_t z = days + 719468, era = (z >= 0 ? z : z - 146096) / 146097, of_era = z - era * 146097;
-    int64_t year_of_era = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
-    int64_t of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    int64_t shifted = (5 * of_year + 2) / 153, day = of_year - (153 * shifted + 2) / 5 + 1;
-    int64_t month = shifted < 10 ? shifted + 3 : shifted - 9;
-    int64_t year = year_of_era + era * 400 + (month <= 2);
+    struct gregorian day = gregorian_of(days);
 
-    return snprintf(to, size, "%04lld-%02lld-%02lld", (long long)year, (long long)month,
-                    (long long)day);
+    return snprintf(to, size, "%04lld-%02d-%02d", (long long)day.year, day.month, day.day);
 }
 
 /* 12:30:00, and behind a point what is not zero of the rest. */
@@ -107,11 +102,6 @@ static void put_time(int64_t seconds, uint64_t part, uint64_t units_s, char *to,
     for (; part % 10 == 0; digits--)
         part /= 10;
     snprintf(to + n, size - (size_t)n, ".%0*llu", digits, (unsigned long long)part);
-}
-
-static int64_t floor_div(int64_t a, int64_t b)
-{
-    return a / b - (a % b < 0);
 }
 
 static bool put_moment(const struct parquet_leaf *leaf, int64_t v, char text[CONVERT_TEXT_BYTES])

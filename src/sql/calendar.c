@@ -1,48 +1,22 @@
 #include "sql/calendar.h"
 
+#include "base/floor_div.h"
+#include "base/gregorian.h"
+
 #include <stdio.h>
-
-/* Years that begin in March have their odd day at the end, so the days before a month are the same
- * each year; 400 of them are an era. */
-#define ERA_DAYS 146097
-#define EPOCH_DAYS 719468 /* from 0000-03-01 to 1970-01-01 */
-
-static int64_t floor_div(int64_t a, int64_t b)
-{
-    return a / b - (a % b < 0);
-}
-
-static int64_t days_of(int year, int month, int day)
-{
-    int64_t y = year - (month <= 2), era = floor_div(y, 400), of_era = y - era * 400;
-    int64_t of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
-
-    return era * ERA_DAYS + of_era * 365 + of_era / 4 - of_era / 100 + of_year - EPOCH_DAYS;
-}
-
-static void days_split(int64_t days, struct calendar *out)
-{
-    int64_t era = floor_div(days + EPOCH_DAYS, ERA_DAYS);
-    int64_t of_era = days + EPOCH_DAYS - era * ERA_DAYS;
-    int64_t year = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
-    int64_t of_year = of_era - (365 * year + year / 4 - year / 100);
-    int64_t month = (5 * of_year + 2) / 153;
-
-    out->day = (int)(of_year - (153 * month + 2) / 5 + 1);
-    out->month = (int)(month < 10 ? month + 3 : month - 9);
-    out->year = (int)(year + era * 400 + (out->month <= 2));
-}
 
 struct calendar calendar_of_ms(int64_t ms)
 {
     int64_t days = floor_div(ms, DAY_MS), rest = ms - days * DAY_MS;
-    struct calendar c = {.hour = (int)(rest / 3600000),
-                         .minute = (int)(rest / 60000 % 60),
-                         .second = (int)(rest / 1000 % 60),
-                         .ms = (int)(rest % 1000)};
+    struct gregorian day = gregorian_of(days);
 
-    days_split(days, &c);
-    return c;
+    return (struct calendar){.year = (int)day.year,
+                             .month = day.month,
+                             .day = day.day,
+                             .hour = (int)(rest / 3600000),
+                             .minute = (int)(rest / 60000 % 60),
+                             .second = (int)(rest / 1000 % 60),
+                             .ms = (int)(rest % 1000)};
 }
 
 static bool time_is(const struct calendar *c)
@@ -58,14 +32,10 @@ static int64_t time_ms(const struct calendar *c)
 
 bool calendar_to_ms(const struct calendar *c, int64_t *out)
 {
-    struct calendar again;
-
-    if (!time_is(c) || c->year < 1 || c->year > 9999 || c->month < 1 || c->month > 12 ||
-        c->day < 1 || c->day > 31)
+    if (!time_is(c) || c->year < 1 || c->year > 9999 || !gregorian_has(c->year, c->month, c->day))
         return false;
-    *out = days_of(c->year, c->month, c->day) * DAY_MS + time_ms(c);
-    again = calendar_of_ms(*out);
-    return again.day == c->day; /* the 31st of a short month is another day */
+    *out = gregorian_number(c->year, c->month, c->day) * DAY_MS + time_ms(c);
+    return true;
 }
 
 /* ---- text ---- */

@@ -8,6 +8,8 @@
 
 #include "wire/sign.h"
 
+#include "base/gregorian.h"
+
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/md5.h>
@@ -421,25 +423,6 @@ bool sign_equal(bytes a, bytes b)
 
 /* ---- dates */
 
-/* Days since 1970-01-01 of a day of the Gregorian calendar. Years are counted from March, so that
- * the leap day is the last of its year; 400 years have 146097 days. */
-static int64_t sign_days_of(int year, int month, int day)
-{
-    int y = month <= 2 ? year - 1 : year;
-    int era = y / 400, of_era = y % 400;
-    int of_year = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1;
-
-    return (int64_t)era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
-}
-
-static int month_days(int year, int month)
-{
-    static const uint8_t days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    bool leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-
-    return days[month - 1] + (month == 2 && leap);
-}
-
 /* n digits at p as a number; -1 if one of them is none. */
 static int digits(const char *p, int n)
 {
@@ -479,10 +462,10 @@ bool sign_date_parse(bytes text, int64_t *seconds)
     hour = digits(p + 11, 2);
     minute = digits(p + 14, 2);
     second = digits(p + 17, 2);
-    if (year < 0 || month < 1 || month > 12 || day < 1 || day > month_days(year, month) ||
-        hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 60)
+    if (year < 0 || !gregorian_has(year, month, day) || hour < 0 || hour > 23 || minute < 0 ||
+        minute > 59 || second < 0 || second > 60)
         return false;
-    *seconds = sign_days_of(year, month, day) * 86400 + hour * 3600 + minute * 60 + second;
+    *seconds = gregorian_number(year, month, day) * 86400 + hour * 3600 + minute * 60 + second;
     return true;
 }
 
@@ -498,17 +481,14 @@ void sign_date_format(int64_t wall_us, char out[SIGN_DATE_TEXT + 1])
 {
     const int64_t last_ms = 253402300799999; /* the end of 9999 */
     int64_t ms = wall_us < 0 ? 0 : wall_us / 1000 > last_ms ? last_ms : wall_us / 1000;
-    int day = (int)(ms / 86400000), rest = (int)(ms % 86400000);
-    int shifted = day + 719468, era = shifted / 146097, of_era = shifted % 146097;
-    int year_of_era = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
-    int of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    int mp = (5 * of_year + 2) / 153, month = mp < 10 ? mp + 3 : mp - 9;
-    char *p = put_digits(out, era * 400 + year_of_era + (month <= 2), 4);
+    struct gregorian day = gregorian_of(ms / 86400000);
+    int rest = (int)(ms % 86400000);
+    char *p = put_digits(out, (int)day.year, 4);
 
     *p++ = '-';
-    p = put_digits(p, month, 2);
+    p = put_digits(p, day.month, 2);
     *p++ = '-';
-    p = put_digits(p, of_year - (153 * mp + 2) / 5 + 1, 2);
+    p = put_digits(p, day.day, 2);
     *p++ = 'T';
     p = put_digits(p, rest / 3600000, 2);
     *p++ = ':';

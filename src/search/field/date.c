@@ -1,6 +1,7 @@
 #include "search/field/date.h"
+
+#include "base/gregorian.h"
 #include "base/number.h"
-#include "search/field/calendar.h"
 
 #define FORMATS_MAX 32
 #define FORMAT_BYTES_MAX 256
@@ -285,17 +286,18 @@ static bool in_range(__int128 ns, int64_t *out)
 static bool pattern_read(const struct date_format *f, bytes text, int64_t *ns)
 {
     struct reading r = {.p = text.ptr, .year = 1970, .month = 1, .day = 1};
-    int64_t day, seconds;
+    int64_t seconds;
 
     r.end = r.p + text.len;
     for (size_t i = 0; i < f->count; i++)
         if (!item_read(&r, &f->items[i]))
             return false;
-    if (r.p != r.end || !calendar_day(r.year, r.month, r.day, &day))
+    if (r.p != r.end || r.year < 0 || r.year > 9999 || !gregorian_has(r.year, r.month, r.day))
         return false;
     if (r.half_day && r.afternoon)
         r.hour += 12;
-    seconds = day * DAY_S + r.hour * 3600 + r.minute * 60 + r.second;
+    seconds =
+        gregorian_number(r.year, r.month, r.day) * DAY_S + r.hour * 3600 + r.minute * 60 + r.second;
     return in_range((__int128)seconds * SECOND_NS + r.fraction_ns - r.zone_ns, ns);
 }
 

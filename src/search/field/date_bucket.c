@@ -1,7 +1,10 @@
 #include "search/field/date.h"
-#include "search/field/calendar.h"
+
+#include "base/floor_div.h"
+#include "base/gregorian.h"
 
 #define DAY_NS INT64_C(86400000000000)
+#define MONTHS_YEAR 12
 
 /* Bounds are reckoned in 128 bits: a date of 64 bits moved by a zone and an offset, and then
  * rounded, may need one more. */
@@ -48,6 +51,21 @@ bool date_interval_ns(const struct wr_date_interval *interval, int64_t *ns)
     return !__builtin_mul_overflow(units[interval->unit].ns, (int64_t)interval->value, ns);
 }
 
+/* The month that a day is in; months count from 1970-01, which is 0. */
+static int64_t month_of(int64_t day)
+{
+    struct gregorian g = gregorian_of(day);
+
+    return (g.year - 1970) * MONTHS_YEAR + g.month - 1;
+}
+
+static int64_t first_day(int64_t month)
+{
+    int64_t years = floor_div(month, MONTHS_YEAR);
+
+    return gregorian_number(1970 + years, (int)(month - years * MONTHS_YEAR) + 1, 1);
+}
+
 /* The start of the bucket `ahead` buckets after the one of `local`, in the zone's own time. */
 static wide bucket(wide local, int32_t unit, int32_t value, int ahead)
 {
@@ -61,8 +79,8 @@ static wide bucket(wide local, int32_t unit, int32_t value, int ahead)
         return floor_to(local, step) + step * ahead;
     }
     step *= units[unit].months;
-    month = calendar_month_of((int64_t)(floor_to(local, DAY_NS) / DAY_NS));
-    return (wide)calendar_month_start((int64_t)(floor_to(month, step) + step * ahead)) * DAY_NS;
+    month = month_of((int64_t)(floor_to(local, DAY_NS) / DAY_NS));
+    return (wide)first_day((int64_t)(floor_to(month, step) + step * ahead)) * DAY_NS;
 }
 
 int64_t date_bucket(int64_t ns, int32_t unit, int32_t value, int64_t zone_ns, int64_t offset_ns)

@@ -1,5 +1,6 @@
 #include "sql/run/convert.h"
 
+#include "base/floor_div.h"
 #include "base/number.h"
 #include "sql/calendar.h"
 #include "sql/run/json_text.h"
@@ -245,7 +246,7 @@ static bool parse_date(bytes text, bool exact, int64_t *out)
         return true;
     if (exact || !calendar_parse_timestamp(text, out))
         return false;
-    *out = *out / DAY_MS - (*out % DAY_MS < 0);
+    *out = floor_div(*out, DAY_MS);
     return true;
 }
 
@@ -259,7 +260,7 @@ static enum converted to_moment(const struct table_column *column, bool exact,
         return CONVERTED;
     }
     if (in->type == WR_TIMESTAMP && column->type == WR_DATE) {
-        *out = in->integer / DAY_MS - (in->integer % DAY_MS < 0);
+        *out = floor_div(in->integer, DAY_MS);
         return CONVERTED;
     }
     if (in->type == WR_TIMESTAMP && column->type == WR_TIME) {

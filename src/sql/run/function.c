@@ -1,5 +1,6 @@
 #include "sql/run/function.h"
 
+#include "base/floor_div.h"
 #include "sql/calendar.h"
 #include "sql/run/convert.h"
 #include "sql/run/moment.h"
@@ -331,7 +332,7 @@ static void wr_date(sqlite3_context *c, int count, sqlite3_value **v)
 
     (void)count;
     if (moment(c, v[0], &ms))
-        sqlite3_result_int64(c, ms / DAY_MS - (ms % DAY_MS < 0));
+        sqlite3_result_int64(c, floor_div(ms, DAY_MS));
 }
 
 static void wr_timediff(sqlite3_context *c, int count, sqlite3_value **v)

@@ -1,5 +1,6 @@
 #include "sql/run/moment.h"
 
+#include "base/floor_div.h"
 #include "base/port.h"
 #include "sql/calendar.h"
 
@@ -136,7 +137,7 @@ static void wr_interval(sqlite3_context *c, int count, sqlite3_value **v)
 
 static int64_t days(int64_t ms)
 {
-    return ms / DAY_MS - (ms % DAY_MS < 0);
+    return floor_div(ms, DAY_MS);
 }
 
 static void wr_datediff(sqlite3_context *c, int count, sqlite3_value **v)
@@ -154,7 +155,7 @@ static void wr_unix_timestamp(sqlite3_context *c, int count, sqlite3_value **v)
 
     (void)count;
     if (take(c, v[0], &ms))
-        sqlite3_result_int64(c, ms / 1000 - (ms % 1000 < 0));
+        sqlite3_result_int64(c, floor_div(ms, 1000));
 }
 
 /* ---- zones ---- */

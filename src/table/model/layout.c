@@ -1,5 +1,6 @@
 #include "table/model/layout.h"
 
+#include "base/floor_div.h"
 #include "table/model/name.h"
 #include "table/model/value.h"
 
@@ -15,12 +16,6 @@ static unsigned modulo(int64_t v, unsigned n)
     int64_t r = v % (int64_t)n;
 
     return (unsigned)(r < 0 ? r + (int64_t)n : r);
-}
-
-/* Rounded down, so that the buckets on both sides of 0 are as wide as all others. */
-static int64_t divide(int64_t v, int64_t width)
-{
-    return v / width - (v % width < 0);
 }
 
 static unsigned reverse_bucket(const struct location *p, bytes cols, unsigned n)
@@ -53,7 +48,8 @@ uint8_t layout_bucket(const struct location *p, bytes cols)
         return (uint8_t)reverse_bucket(p, cols, l->buckets);
     case LAYOUT_TIME:
         field = key_column_bytes(p->key, cols, l->column);
-        return (uint8_t)modulo(divide(key_column_integer(column, field), l->width), l->buckets);
+        /* Rounded down, so that the buckets on both sides of 0 are as wide as all others. */
+        return (uint8_t)modulo(floor_div(key_column_integer(column, field), l->width), l->buckets);
     case LAYOUT_RANDOM:
         cols.len = key_columns_length(p->key, cols, p->key_count);
         return (uint8_t)(XXH3_64bits(cols.ptr, cols.len) % l->buckets);

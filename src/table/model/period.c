@@ -1,5 +1,7 @@
 #include "table/model/period.h"
 
+#include "base/floor_div.h"
+#include "base/gregorian.h"
 #include "base/invariant.h"
 
 #include <stdio.h>
@@ -7,68 +9,17 @@
 #define DATE_BYTES 10 /* YYYY-MM-DD */
 #define THURSDAY 3    /* behind Monday, with which a week begins */
 
-static int64_t floor_div(int64_t a, int64_t b)
-{
-    return a / b - (a % b < 0);
-}
-
-static bool is_leap(int64_t year)
-{
-    return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-}
-
-static int64_t days_before_year(int64_t year)
-{
-    int64_t past = year - 1;
-
-    return PERIOD_DAY_MIN + past * 365 + past / 4 - past / 100 + past / 400;
-}
-
-static int64_t days_before_month(int64_t year, int64_t month)
-{
-    static const int16_t before[] = {0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334, 365};
-
-    return before[month - 1] + (month > 2 && is_leap(year));
-}
-
-static int64_t days_in_month(int64_t year, int64_t month)
-{
-    static const int8_t days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-
-    return days[month - 1] + (month == 2 && is_leap(year));
-}
-
-static int64_t day_of_date(int64_t year, int64_t month, int64_t day)
-{
-    return days_before_year(year) + days_before_month(year, month) + day - 1;
-}
-
-static void date_of_day(int64_t day, int64_t *year, int64_t *month, int64_t *of_month)
-{
-    int64_t y = (day - PERIOD_DAY_MIN) * 400 / 146097 + 1, m = 12;
-
-    while (day < days_before_year(y))
-        y--;
-    while (day >= days_before_year(y + 1))
-        y++;
-    while (day - days_before_year(y) < days_before_month(y, m))
-        m--;
-    *year = y;
-    *month = m;
-    *of_month = day - days_before_year(y) - days_before_month(y, m) + 1;
-}
-
 int64_t period_of_day(enum wr_series_by by, int64_t day)
 {
-    int64_t year, month, of_month;
+    struct gregorian g;
 
     invariant(day >= PERIOD_DAY_MIN && day <= PERIOD_DAY_MAX);
     if (by == WR_SERIES_BY_DAY)
         return day;
     if (by == WR_SERIES_BY_WEEK) /* 1970-01-01 is a Thursday */
         return floor_div(day + THURSDAY, 7);
-    date_of_day(day, &year, &month, &of_month);
-    return (year - 1970) * 12 + month - 1;
+    g = gregorian_of(day);
+    return (g.year - 1970) * 12 + g.month - 1;
 }
 
 int64_t period_first_day(enum wr_series_by by, int64_t number)
@@ -80,33 +31,32 @@ int64_t period_first_day(enum wr_series_by by, int64_t number)
     if (by == WR_SERIES_BY_WEEK)
         return number * 7 - THURSDAY;
     year = 1970 + floor_div(number, 12);
-    return day_of_date(year, number - (year - 1970) * 12 + 1, 1);
+    return gregorian_number(year, (int)(number - (year - 1970) * 12) + 1, 1);
 }
 
 /* ISO 8601: a week belongs to the year that its Thursday lies in. */
 static void week_of(int64_t number, int64_t *year, int64_t *week)
 {
-    int64_t thursday = period_first_day(WR_SERIES_BY_WEEK, number) + THURSDAY, month, day;
+    int64_t thursday = period_first_day(WR_SERIES_BY_WEEK, number) + THURSDAY;
 
-    date_of_day(thursday, year, &month, &day);
-    *week = (thursday - days_before_year(*year)) / 7 + 1;
+    *year = gregorian_of(thursday).year;
+    *week = (thursday - gregorian_number(*year, 1, 1)) / 7 + 1;
 }
 
 void period_name(enum wr_series_by by, int64_t number, char out[PERIOD_TEXT_BYTES])
 {
-    int64_t year, month, day;
+    struct gregorian first = gregorian_of(period_first_day(by, number));
+    int64_t year, week;
 
     if (by == WR_SERIES_BY_WEEK) {
-        week_of(number, &year, &month);
-        snprintf(out, PERIOD_TEXT_BYTES, "%04d-W%02d", (int)(year % 10000), (int)(month % 100));
-        return;
+        week_of(number, &year, &week);
+        snprintf(out, PERIOD_TEXT_BYTES, "%04d-W%02d", (int)(year % 10000), (int)(week % 100));
+    } else if (by == WR_SERIES_BY_MONTH) {
+        snprintf(out, PERIOD_TEXT_BYTES, "%04d-%02d", (int)(first.year % 10000), first.month % 100);
+    } else {
+        snprintf(out, PERIOD_TEXT_BYTES, "%04d-%02d-%02d", (int)(first.year % 10000),
+                 first.month % 100, first.day % 100);
     }
-    date_of_day(period_first_day(by, number), &year, &month, &day);
-    if (by == WR_SERIES_BY_MONTH)
-        snprintf(out, PERIOD_TEXT_BYTES, "%04d-%02d", (int)(year % 10000), (int)(month % 100));
-    else
-        snprintf(out, PERIOD_TEXT_BYTES, "%04d-%02d-%02d", (int)(year % 10000), (int)(month % 100),
-                 (int)(day % 100));
 }
 
 /* `count` digits from `at` on. */
@@ -138,10 +88,9 @@ static bool read_date(bytes text, int64_t *day)
     if (!digits(text, 0, 4, &year) || !has(text, 4, '-') || !digits(text, 5, 2, &month) ||
         !has(text, 7, '-') || !digits(text, 8, 2, &of_month))
         return false;
-    if (year < 1 || month < 1 || month > 12 || of_month < 1 ||
-        of_month > days_in_month(year, month))
+    if (year < 1 || !gregorian_has(year, (int)month, (int)of_month))
         return false;
-    *day = day_of_date(year, month, of_month);
+    *day = gregorian_number(year, (int)month, (int)of_month);
     return true;
 }
 
@@ -153,7 +102,7 @@ static bool read_week(bytes name, int64_t *number)
         !digits(name, 6, 2, &week) || year < 1 || week < 1)
         return false;
     /* January 4 lies in the first one. */
-    *number = period_of_day(WR_SERIES_BY_WEEK, day_of_date(year, 1, 4)) + week - 1;
+    *number = period_of_day(WR_SERIES_BY_WEEK, gregorian_number(year, 1, 4)) + week - 1;
     if (period_first_day(WR_SERIES_BY_WEEK, *number) + THURSDAY > PERIOD_DAY_MAX)
         return false;
     week_of(*number, &year_back, &week_back);
