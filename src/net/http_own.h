@@ -359,10 +359,20 @@ bool loops_start(struct http *h);
 /* Ends the threads and frees all loops; no connection may be parked. */
 void loops_stop(struct http *h);
 
-/* ---- wake.c ---- */
-
-/* Has the loop run the connection in its next turn. */
-void loop_again(struct loop *l, struct conn *c);
+/* Has the loop run the connection in its next turn, once however often it is asked. The loop's
+ * thread. It stands here because loop.c runs connections, and they ask for it. */
+static inline void loop_again(struct loop *l, struct conn *c)
+{
+    if (c->queued || c->phase == CLOSED)
+        return;
+    c->queued = true;
+    c->next = NULL;
+    if (l->again)
+        l->again_last->next = c;
+    else
+        l->again = c;
+    l->again_last = c;
+}
 
 /* ---- accept.c ---- */
 
