@@ -78,6 +78,15 @@ bool convert_has_bytes(const struct wr_value *v)
     return (v->type >= WR_DECIMAL && v->type <= WR_VARBINARY) || v->type == WR_JSON;
 }
 
+struct wr_value convert_copy(struct arena *a, const struct wr_value *v)
+{
+    struct wr_value copy = *v;
+
+    if (convert_has_bytes(v))
+        copy.bytes = arena_copy(a, v->bytes);
+    return copy;
+}
+
 /* A number as a text has it, whole or not. */
 static bool real_of_text(bytes text, double *out)
 {

@@ -27,4 +27,7 @@ bytes convert_shown(struct arena *a, const struct wr_value *v);
 /* Of a type whose values stand in v->bytes. */
 bool convert_has_bytes(const struct wr_value *v);
 
+/* The value, with its bytes in the arena. */
+struct wr_value convert_copy(struct arena *a, const struct wr_value *v);
+
 #endif

@@ -1,5 +1,7 @@
 #include "sql/run/parts.h"
 
+#include "sql/run/convert.h"
+
 #define PAGE_ROWS 4000
 #define CUTS_MAX 16         /* of one walk */
 #define TURN_MS 20          /* of a part, before others of the pool have theirs */
@@ -108,9 +110,7 @@ static struct wr_key key_copied(struct arena *a, const struct wr_key *key)
 
     for (size_t i = 0; i < key->count; i++) {
         columns[i].name = arena_copy(a, key->columns[i].name);
-        columns[i].value = key->columns[i].value;
-        if (columns[i].value.type >= WR_DECIMAL && columns[i].value.type <= WR_VARBINARY)
-            columns[i].value.bytes = arena_copy(a, columns[i].value.bytes);
+        columns[i].value = convert_copy(a, &key->columns[i].value);
     }
     return (struct wr_key){columns, key->count};
 }

@@ -1,5 +1,7 @@
 #include "sql/run/recompute.h"
 
+#include "sql/run/convert.h"
+
 /* What is asked for: the values, then the columns. */
 struct asked {
     struct run *r;
@@ -89,13 +91,8 @@ static int on_row(struct sink *s, const struct wr_value *values)
     struct kept *k = PORT_CONTAINER(s, struct kept, sink);
 
     k->found = true;
-    for (size_t i = 0; i < k->count; i++) {
-        enum wr_type type = values[i].type;
-
-        k->values[i] = values[i];
-        if ((type >= WR_DECIMAL && type <= WR_VARBINARY) || type == WR_JSON)
-            k->values[i].bytes = arena_copy(k->arena, values[i].bytes);
-    }
+    for (size_t i = 0; i < k->count; i++)
+        k->values[i] = convert_copy(k->arena, &values[i]);
     return 0;
 }
 

@@ -298,8 +298,7 @@ static bool bound_value(struct arena *a, const struct table_column *column, sqli
     scan_value(a, in, ordered || moment ? column->type : WR_NULL, &v);
     if (moment && v.integer != (int32_t)v.integer)
         return false;
-    if (v.type == WR_VARCHAR || v.type == WR_VARBINARY || v.type == WR_DECIMAL)
-        v.bytes = arena_copy(a, v.bytes);
+    v = convert_copy(a, &v);
     if (v.type == WR_DOUBLE && column->type != WR_DOUBLE && column->type != WR_FLOAT &&
         v.real != (double)(int64_t)v.real)
         return false;
@@ -523,10 +522,8 @@ static bool page_next(struct scan_cursor *s)
         return false;
     start = ARENA_ARRAY(&s->arena, struct wr_key_column, next.count);
     for (size_t i = 0; i < next.count; i++) {
-        start[i] = next.columns[i];
         start[i].name = key_column(s, i)->name;
-        if (start[i].value.type >= WR_DECIMAL && start[i].value.type <= WR_VARBINARY)
-            start[i].value.bytes = arena_copy(&s->arena, start[i].value.bytes);
+        start[i].value = convert_copy(&s->arena, &next.columns[i].value);
     }
     s->range.get_range.start = (struct wr_key){start, next.count};
     s->range.get_range.limit = s->looks_up ? LOOKUP_ROWS : page_rows(s);

@@ -344,6 +344,7 @@ int compute_value(struct run *r, const struct expr *e, struct wr_value *out)
 {
     struct select_engine *engine;
     sqlite3_stmt *statement = NULL;
+    struct wr_value v;
     enum wr_type type;
     int code = -1;
     bytes sql;
@@ -358,9 +359,8 @@ int compute_value(struct run *r, const struct expr *e, struct wr_value *out)
         sqlite3_step(statement) != SQLITE_ROW) {
         select_fail(r, engine->sqlite);
     } else {
-        scan_value(r->arena, sqlite3_column_value(statement, 0), type, out);
-        if (convert_has_bytes(out))
-            out->bytes = arena_copy(r->arena, out->bytes);
+        scan_value(r->arena, sqlite3_column_value(statement, 0), type, &v);
+        *out = convert_copy(r->arena, &v);
         code = 0;
     }
     sqlite3_finalize(statement);

@@ -35,11 +35,8 @@ static int on_row(struct sink *s, const struct wr_value *values)
         arena_alloc(w->r->arena, sizeof(*row) + w->column_count * sizeof(row->values[0]));
 
     row->next = NULL;
-    for (size_t i = 0; i < w->column_count; i++) {
-        row->values[i] = values[i];
-        if (convert_has_bytes(&values[i]))
-            row->values[i].bytes = arena_copy(w->r->arena, values[i].bytes);
-    }
+    for (size_t i = 0; i < w->column_count; i++)
+        row->values[i] = convert_copy(w->r->arena, &values[i]);
     *w->last = row;
     w->last = &row->next;
     return 0;

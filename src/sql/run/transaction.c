@@ -1,5 +1,6 @@
 #include "sql/run/transaction.h"
 
+#include "sql/run/convert.h"
 #include "sql/run/order.h"
 #include "sql/run/where.h"
 
@@ -48,15 +49,6 @@ static bool is_value(struct run *r, const struct wr_value *a, const struct wr_va
     return a->type == b->type && !value_order(r->arena, a, b);
 }
 
-static struct wr_value value_copy(struct arena *a, const struct wr_value *v)
-{
-    struct wr_value copy = *v;
-
-    if (v->type >= WR_DECIMAL && v->type <= WR_VARBINARY)
-        copy.bytes = arena_copy(a, v->bytes);
-    return copy;
-}
-
 static int begin(struct run *r, const struct sql_table *t, const struct wr_value *value)
 {
     struct wr_request request = {WR_REQUEST(START_LOCAL_TRANSACTION), .instance = t->database};
@@ -70,7 +62,7 @@ static int begin(struct run *r, const struct sql_table *t, const struct wr_value
     x->id = arena_copy(&x->arena, reply->transaction.id);
     x->database = arena_copy(&x->arena, t->database);
     x->table = arena_copy(&x->arena, t->name);
-    x->value = value_copy(&x->arena, value);
+    x->value = convert_copy(&x->arena, value);
     return 0;
 }
 

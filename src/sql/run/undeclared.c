@@ -228,9 +228,8 @@ int undeclared_rows_add(struct undeclared_rows *u, const struct wr_value *values
     u->bytes += sizeof(*row) + u->count * sizeof(row->values[0]);
     for (size_t i = 0; i < u->count; i++) {
         row->values[i] = values[i];
-        if (values[i].type < WR_DECIMAL || values[i].type > WR_VARBINARY)
-            if (values[i].type != WR_JSON)
-                continue;
+        if (!convert_has_bytes(&values[i]))
+            continue;
         u->bytes += values[i].bytes.len;
         if (u->bytes > ROWS_BYTES_MAX)
             return run_fail(u->r, FAULT_UNDECLARED, ROWS_BYTES_MAX, "bytes");

@@ -1,5 +1,7 @@
 #include "sql/run/user_variable.h"
 
+#include "sql/run/convert.h"
+
 #define SET_BYTES_MAX 8192 /* of all of a session */
 
 struct user_variable {
@@ -8,11 +10,6 @@ struct user_variable {
     struct wr_value value;
     size_t size; /* with all it has */
 };
-
-static bool has_bytes(const struct wr_value *v)
-{
-    return v->type == WR_VARCHAR || v->type == WR_VARBINARY;
-}
 
 static struct user_variable **find(struct session *s, bytes name)
 {
@@ -37,7 +34,7 @@ int user_variable_keep(struct run *r, bytes name, const struct wr_value *value)
     size_t used = 0, size;
     bytes own;
 
-    own = has_bytes(value) ? value->bytes : BYTES_NONE;
+    own = convert_has_bytes(value) ? value->bytes : BYTES_NONE;
     size = sizeof(*v) + name.len + own.len;
     for (const struct user_variable *i = r->session->set; i; i = i->next)
         used += i == *at ? 0 : i->size;
@@ -50,7 +47,7 @@ int user_variable_keep(struct run *r, bytes name, const struct wr_value *value)
     v = mem_alloc(size);
     *v = (struct user_variable){.next = r->session->set, .value = *value, .size = size};
     v->name = bytes_of(memcpy(v + 1, name.ptr, name.len), name.len);
-    if (has_bytes(value))
+    if (convert_has_bytes(value))
         v->value.bytes = bytes_of((char *)(v + 1) + name.len, own.len);
     if (own.len)
         memcpy((char *)(v + 1) + name.len, own.ptr, own.len);

@@ -36,10 +36,8 @@ static int on_row(struct sink *s, const struct wr_value *values)
 {
     struct kept *k = PORT_CONTAINER(s, struct kept, sink);
 
-    k->value = values[0];
+    k->value = convert_copy(k->r->arena, &values[0]);
     simplify(k->r, &k->value);
-    if (convert_has_bytes(&k->value))
-        k->value.bytes = arena_copy(k->r->arena, k->value.bytes);
     return 0;
 }
 

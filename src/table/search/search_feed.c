@@ -2,6 +2,7 @@
 #include "search/segment/builder.h"
 #include "table/catalog/catalog.h"
 #include "table/changelog/change_log.h"
+#include "table/model/value.h"
 #include "table/search/search_feed.h"
 #include "table/search/search_merge.h"
 #include "table/search/search_rows.h"
@@ -156,8 +157,7 @@ static int walk_row(void *arg, const struct wr_row *row)
     for (size_t i = 0; i < row->cell_count; i++) {
         cells[i] = row->cells[i];
         cells[i].name = arena_copy(&w->c->arena, cells[i].name);
-        if (cells[i].value.type == WR_VARCHAR || cells[i].value.type == WR_VARBINARY)
-            cells[i].value.bytes = arena_copy(&w->c->arena, cells[i].value.bytes);
+        cells[i].value = value_copy(&w->c->arena, &cells[i].value);
     }
     copy->cells = cells;
     copy->cell_count = row->cell_count;
