@@ -1,5 +1,6 @@
 #include "sql/run/convert.h"
 #include "sql/run/order.h"
+#include "sql/run/quote.h"
 #include "sql/run/render_own.h"
 
 #include <inttypes.h>
@@ -12,13 +13,7 @@ void render_put(struct render *w, const char *text)
 
 void render_quoted(struct render *w, bytes text, char quote)
 {
-    buf_put_u8(&w->out, (uint8_t)quote);
-    for (size_t i = 0; i < text.len; i++) {
-        if (bytes_u8(text)[i] == (uint8_t)quote)
-            buf_put_u8(&w->out, (uint8_t)quote);
-        buf_put_u8(&w->out, bytes_u8(text)[i]);
-    }
-    buf_put_u8(&w->out, (uint8_t)quote);
+    quote_put(&w->out, text, quote);
 }
 
 void render_blob(struct render *w, bytes b)

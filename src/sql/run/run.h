@@ -164,6 +164,8 @@ int run_user(struct run *r, const struct statement *s);
 /* SHOW USERS, PRIVILEGES, GRANTS. */
 int run_show_users(struct run *r, const struct statement *s);
 int run_show(struct run *r, const struct statement *s);
+/* The tables of a database that may be read, by name. */
+int run_show_tables(struct run *r, const struct statement *s);
 int run_describe(struct run *r, const struct statement *s);
 
 /* Tablestore's, in mapping_ddl.c and show_mapping.c. */

@@ -3,6 +3,7 @@
 #include "sql/run/convert.h"
 #include "sql/run/lookup.h"
 #include "sql/run/order.h"
+#include "sql/run/quote.h"
 #include "sql/run/transaction.h"
 #include "sql/run/undeclared.h"
 
@@ -92,17 +93,6 @@ static const char *affinity(enum wr_type type)
     }
 }
 
-static void put_name(struct buf *b, bytes name)
-{
-    buf_put_u8(b, '"');
-    for (size_t i = 0; i < name.len; i++) {
-        if (bytes_u8(name)[i] == '"')
-            buf_put_u8(b, '"');
-        buf_put_u8(b, bytes_u8(name)[i]);
-    }
-    buf_put_u8(b, '"');
-}
-
 /* Where a row comes once for each of its versions, their number makes the key whole: SQLite counts
  * on a key that is unique. */
 static int declare(sqlite3 *sqlite, const struct sql_table *t, bool versions)
@@ -115,7 +105,7 @@ static int declare(sqlite3 *sqlite, const struct sql_table *t, bool versions)
     buf_init(&b, &a, 256);
     buf_put_bytes(&b, BYTES_LIT("create table t ("));
     for (size_t i = 0; i < t->column_count; i++) {
-        put_name(&b, t->columns[i].label);
+        quote_put(&b, t->columns[i].label, '"');
         buf_put_u8(&b, ' ');
         buf_put_bytes(&b, bytes_str(affinity(t->columns[i].type)));
         buf_put_bytes(&b, BYTES_LIT(", "));
@@ -123,7 +113,7 @@ static int declare(sqlite3 *sqlite, const struct sql_table *t, bool versions)
     buf_put_bytes(&b, versions ? BYTES_LIT("\"" TABLE_VERSION "\" integer, ") : BYTES_LIT(""));
     buf_put_bytes(&b, BYTES_LIT("primary key ("));
     for (size_t i = 0; i < t->key_count; i++) {
-        put_name(&b, t->columns[i].label);
+        quote_put(&b, t->columns[i].label, '"');
         buf_put_bytes(&b, i + 1 < t->key_count ? BYTES_LIT(", ") : BYTES_LIT(""));
     }
     buf_put_bytes(&b, versions ? BYTES_LIT(", \"" TABLE_VERSION "\"") : BYTES_LIT(""));

@@ -1,8 +1,8 @@
 /* show.c: SHOW and DESCRIBE: tables of texts. */
-#include "base/buf.h"
 #include "sql/run/index.h"
 #include "sql/run/information.h"
 #include "sql/run/like.h"
+#include "sql/run/quote.h"
 #include "sql/run/show_where.h"
 #include "sql/run/table.h"
 #include "sql/run/texts.h"
@@ -14,7 +14,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-static int show_tables(struct run *r, const struct statement *s)
+int run_show_tables(struct run *r, const struct statement *s)
 {
     struct wr_request request = {WR_REQUEST(LIST_TABLE)};
     const struct access *access = &r->session->conf.access;
@@ -126,22 +126,11 @@ int run_describe(struct run *r, const struct statement *s)
     return 0;
 }
 
-static void put_quoted(struct buf *b, bytes name)
-{
-    buf_put_u8(b, '`');
-    for (size_t i = 0; i < name.len; i++) {
-        if (bytes_u8(name)[i] == '`')
-            buf_put_u8(b, '`');
-        buf_put_u8(b, bytes_u8(name)[i]);
-    }
-    buf_put_u8(b, '`');
-}
-
 static void put_names(struct buf *b, const bytes *names, size_t count)
 {
     buf_put_u8(b, '(');
     for (size_t i = 0; i < count; i++) {
-        put_quoted(b, names[i]);
+        quote_put(b, names[i], '`');
         buf_put_bytes(b, i + 1 < count ? BYTES_LIT(", ") : BYTES_LIT(")"));
     }
 }
@@ -150,7 +139,7 @@ static void put_index(struct buf *b, const struct wr_table_description *d,
                       const struct wr_index_meta *ix)
 {
     buf_put_bytes(b, BYTES_LIT(",\n  KEY "));
-    put_quoted(b, ix->name);
+    quote_put(b, ix->name, '`');
     buf_put_bytes(b, BYTES_LIT(" ("));
     if (ix->hashed) {
         buf_put_bytes(b, BYTES_LIT("hash32"));
@@ -158,7 +147,7 @@ static void put_index(struct buf *b, const struct wr_table_description *d,
         buf_put_bytes(b, BYTES_LIT(", "));
     }
     for (size_t i = 0; i < ix->key_column_count; i++) {
-        put_quoted(b, ix->key_columns[i]);
+        quote_put(b, ix->key_columns[i], '`');
         buf_put_bytes(b, index_descends(d, ix, i) ? BYTES_LIT(" DESC") : BYTES_LIT(""));
         buf_put_bytes(b, i + 1 < ix->key_column_count ? BYTES_LIT(", ") : BYTES_LIT(")"));
     }
@@ -208,17 +197,17 @@ bytes show_create_text(struct run *r, const struct sql_table *t)
 
     buf_init(&b, r->arena, 256);
     buf_put_bytes(&b, BYTES_LIT("CREATE TABLE "));
-    put_quoted(&b, t->name);
+    quote_put(&b, t->name, '`');
     buf_put_bytes(&b, BYTES_LIT(" (\n"));
     for (size_t i = 0; i < t->column_count; i++) {
         buf_put_bytes(&b, BYTES_LIT("  "));
-        put_quoted(&b, t->columns[i].name);
+        quote_put(&b, t->columns[i].name, '`');
         buf_put_u8(&b, ' ');
         put_declared(&b, r->arena, &t->columns[i], i < t->key_count);
     }
     buf_put_bytes(&b, BYTES_LIT("  PRIMARY KEY ("));
     for (size_t i = 0; i < t->key_count; i++) {
-        put_quoted(&b, t->columns[i].name);
+        quote_put(&b, t->columns[i].name, '`');
         buf_put_bytes(&b, t->columns[i].descending ? BYTES_LIT(" DESC") : BYTES_LIT(""));
         buf_put_bytes(&b, i + 1 < t->key_count ? BYTES_LIT(", ") : BYTES_LIT(")"));
     }
@@ -255,7 +244,7 @@ static int show(struct run *r, const struct statement *s)
 {
     switch (s->show) {
     case SHOW_TABLES:
-        return s->full ? information_show(r, s) : show_tables(r, s);
+        return s->full ? information_show(r, s) : run_show_tables(r, s);
     case SHOW_INDEX:
         return s->full ? information_show(r, s) : run_show_index(r, s);
     case SHOW_CREATE_TABLE:

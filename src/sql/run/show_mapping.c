@@ -25,31 +25,6 @@ static struct wr_value number(size_t n)
     return (struct wr_value){.type = WR_BIGINT, .integer = (int64_t)n};
 }
 
-/* All tables that may be read: one without a mapping has one that makes itself. */
-static int show_tables(struct run *r, const struct statement *s)
-{
-    struct wr_request request = {WR_REQUEST(LIST_TABLE)};
-    const struct access *access = &r->session->conf.access;
-    const struct wr_reply *reply;
-    struct wr_table_list list;
-    struct ctx c;
-    int code = 0;
-
-    RUN_TRY(table_database(r, &s->table, &request.instance));
-    RUN_TRY(run_request(r, &request, &reply));
-    RUN_TRY(columns_send(
-        r,
-        (const char *[]){arena_printf(r->arena, "Tables_in_%.*s", RUN_TEXT(request.instance)).ptr},
-        1, 0));
-    ctx_init(&c, r->session->conf.clock, NULL, NULL, 0);
-    list = access->visible(access->arg, &c, request.instance, &reply->table_list);
-    for (size_t i = 0; i < list.count && !code; i++)
-        if (!s->pattern.ptr || is_like(list.tables[i], s->pattern))
-            code = r->sink->row(r->sink, (struct wr_value[]){text(list.tables[i])});
-    ctx_release(&c);
-    return code;
-}
-
 int run_describe_mapping(struct run *r, const struct statement *s)
 {
     static const char *const names[] = {"Field", "Type", "Null", "Key", "Default", "Extra"};
@@ -106,7 +81,7 @@ int run_show_mapping(struct run *r, const struct statement *s)
 {
     switch (s->show) {
     case SHOW_TABLES:
-        return show_tables(r, s);
+        return run_show_tables(r, s); /* one without a mapping has one that makes itself */
     case SHOW_INDEX:
         return show_index(r, s);
     case SHOW_COLUMNS:
