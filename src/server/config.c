@@ -465,7 +465,7 @@ static bool is_choice(const struct setting *row, const char *value)
 }
 
 /* s3://BUCKET, and perhaps a prefix. */
-static bool is_place_of_archives(const char *text)
+static bool is_archive_url(const char *text)
 {
     static const char scheme[] = "s3://";
     size_t n = strlen(scheme);
@@ -490,10 +490,9 @@ static int choices_check(struct load *l)
                              "%s: there is no log level '%s'. Choose error, warn, info or debug.",
                              l->given[SETTING_log_level].source, c->log_level);
     if (strcmp(c->http, "off") == 0)
-        return config_refuse(l,
-                             "%s: the HTTP door cannot be off, it is the only one. Give ADDR:PORT.",
+        return config_refuse(l, "%s: the HTTP port cannot be off. Give ADDR:PORT.",
                              l->given[SETTING_http].source);
-    if (c->archive[0] && !is_place_of_archives(c->archive))
+    if (c->archive[0] && !is_archive_url(c->archive))
         return config_refuse(l, "%s: '%s' names no bucket. Write it like s3://BUCKET/PREFIX.",
                              l->given[SETTING_archive].source, c->archive);
     if (!c->tls_cert[0] == !c->tls_key[0])

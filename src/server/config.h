@@ -1,6 +1,6 @@
-/* config.h: what the operator asked for: flags, environment, widerow.conf and defaults, in this
- * order of strength. The settings stand in setting.def,
- * and struct config in setting.h. */
+/* config.h: what the operator asked for: flags, environment, widerow.conf and defaults, the
+ * strongest first. The settings stand in setting.def, and struct config in setting.h. One thread,
+ * at the start. */
 #ifndef SERVER_CONFIG_H
 #define SERVER_CONFIG_H
 

@@ -1,7 +1,7 @@
 /* A set is one reading of the file, sorted by key id and instance and never changed: the pairs of
- * one id, which all have its one secret, stand together. The store holds the current
- * one; a reader takes a reference under the lock and drops it when its answer is signed, so that a
- * set that was replaced goes with its last user, and its secrets are wiped then. */
+ * one id, which all have its one secret, stand together. The store holds the current one; a reader
+ * takes a reference under the lock and drops it when its answer is signed, so that a set that was
+ * replaced goes with its last user, and its secrets are wiped then. */
 #include "server/credential.h"
 
 #include "base/ctx.h"

@@ -1,9 +1,9 @@
 #include "cli/transfer/plan.h"
 
-#include "cli/console/option.h"
-#include "record/type_name.h"
-#include "cli/console/value.h"
 #include "archive/cells.h"
+#include "cli/console/option.h"
+#include "cli/console/value.h"
+#include "record/type_name.h"
 
 #include <stdio.h>
 

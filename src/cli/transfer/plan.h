@@ -46,9 +46,9 @@ struct plan {
     bool json; /* fields tell texts (quoted) from numbers, and values may be objects (value.h) */
 };
 
-/* One line's row, in one piece of memory; the values point into it. */
 struct resume_part;
 
+/* One line's row, in one piece of memory; the values point into it. */
 struct import_row {
     struct resume_part *part; /* NULL, or what is settled with it (resume.h) */
     uint64_t line;

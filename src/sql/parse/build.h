@@ -109,7 +109,6 @@ void definition_chain(struct column_definition *first, struct column_definition 
 struct column_definition *build_definition(struct parse *p, const struct token *name,
                                            const struct type_name *type,
                                            const struct column_definition *options);
-/* `length`, `scale`: NULL, or whole numbers. */
 /* column = VALUES(column), of ON DUPLICATE KEY UPDATE: no other column's value. */
 struct name_list *copies_add(struct parse *p, struct name_list *l, const struct token *name,
                              const struct token *of);
@@ -120,6 +119,7 @@ struct expr_list *copies_of_alias(struct parse *p, struct expr_list *l);
 void build_drop_how(struct parse *p, const struct token *word);
 /* DOUBLE PRECISION; no other type has two words. */
 struct type_name build_double(struct parse *p, const struct token *name, const struct token *word);
+/* `length`, `scale`: NULL, or whole numbers. */
 struct type_name build_type(struct parse *p, const struct token *name, const struct token *length,
                             const struct token *scale);
 /* `hash` NULL: a plain key. */

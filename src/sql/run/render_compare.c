@@ -110,7 +110,7 @@ int render_between(struct render *w, const struct scope *s, const struct expr *e
     return 0;
 }
 
-/* What a pattern begins with, without its signs; *exact: there are no signs in it. */
+/* What a pattern begins with, up to its first sign; an escaped sign is itself. */
 static bytes pattern_prefix(struct arena *a, bytes pattern, uint8_t escape)
 {
     uint8_t *to = arena_alloc(a, pattern.len + 1);

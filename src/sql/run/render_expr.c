@@ -24,7 +24,6 @@ static int put_column(struct render *w, const struct scope *s, const struct expr
     return 0;
 }
 
-/* As a number that SQLite computes with. */
 int render_number(struct render *w, const struct scope *s, const struct expr *e)
 {
     struct table_column column;

@@ -17,7 +17,6 @@ const struct scope_table *scope_find(const struct scope *s, bytes of, bytes name
     return NULL;
 }
 
-/* What is known of a column's type; false: it is no column of a table. */
 bool scope_column(const struct scope *s, const struct expr *e, struct table_column *out)
 {
     const struct scope_table *t;

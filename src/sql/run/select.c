@@ -405,12 +405,11 @@ static bool is_plain(const struct select *s)
            !s->group && !s->having && !s->limit && !s->offset && !s->all_of;
 }
 
-static void columns_describe(struct run *r, const struct sql_table *t, const struct select *s,
+static void columns_describe(const struct sql_table *t, const struct select *s,
                              const size_t *columns, size_t count, struct column *out)
 {
     const struct expr_item *item = s->items->count == count ? s->items->first : NULL;
 
-    (void)r;
     for (size_t i = 0; i < count; i++, item = item ? item->next : NULL) {
         const struct table_column *column = &t->columns[columns[i]];
 
@@ -470,7 +469,7 @@ static int run_point(struct run *r, const struct select *s, const struct span *s
         return 0;
     *served = true;
     described = ARENA_ARRAY(r->arena, struct column, count);
-    columns_describe(r, t, s, columns, count, described);
+    columns_describe(t, s, columns, count, described);
     names = ARENA_ARRAY(r->arena, struct wr_bytes, count + 1);
     for (size_t i = 0; i < count; i++)
         names[i] = table_cell_name(&t->columns[columns[i]]);

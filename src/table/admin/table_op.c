@@ -2,12 +2,10 @@
  * transaction on the catalog (catalog_txn.h). */
 #include "table/admin/table_op.h"
 
+#include "base/invariant.h"
 #include "table/catalog/catalog_index.h"
 #include "table/catalog/catalog_series.h"
 #include "table/catalog/route.h"
-
-#include "base/invariant.h"
-#include "table/core/call.h"
 #include "table/core/jobs.h"
 #include "table/maint/index_build.h"
 #include "table/maint/rekey.h"

@@ -1,6 +1,4 @@
-/* sweep.c
- *
- * Garbage where several processes share the data. Each of them sweeps, and any may be paused or die
+/* Garbage where several processes share the data. Each of them sweeps, and any may be paused or die
  * between two steps. So the chunks of a big cell go like this: the others are asked whether they
  * read them; the record is turned into "erasing", guarded by what it was, after which nobody can
  * publish the cell or add to it (upload.h); the chunks are erased; the record is removed, guarded.
@@ -41,8 +39,7 @@
  *
  *     OVER ──▶ BETWEEN ──▶ GARBAGE ──▶ ROWS
  *       ▲        │  ▲        │        │
- *       └────────┘  └────────┴────────┘ the table's turn is over, or it failed, or the table is
- * gone
+ *       └────────┘  └────────┴────────┘     the table's turn is over, or it failed, or it is gone
  */
 enum sweep_phase {
     SWEEP_OVER,
@@ -151,7 +148,7 @@ static void page_over(struct sweep *s, const struct arena_mark *mark, const stru
 
 /* ---- garbage ---- */
 
-/* Deletes the record and what stands before it in the batch. */
+/* Nothing, if the batch is empty. */
 static int apply_edits(struct sweep *s, const struct batch_builder *builder)
 {
     struct write_batch batch = {.edits = builder->items, .edit_count = builder->count};
@@ -364,12 +361,13 @@ static void query_page(struct sweep *s, const struct page *page, struct stream_r
     stream_readers_query(&s->c, s->table, ids, n, others);
 }
 
-static void keep_key(struct sweep_at *at, bytes key)
+/* A copy on the heap in place of what was there; `key` ptr NULL: nothing. */
+static void key_replace(bytes *at, bytes key)
 {
     void *copy = key.ptr ? memcpy(mem_alloc(key.len), key.ptr, key.len) : NULL;
 
-    mem_free((void *)at->key.ptr);
-    at->key = bytes_of(copy, copy ? key.len : 0);
+    mem_free((void *)at->ptr);
+    *at = bytes_of(copy, copy ? key.len : 0);
 }
 
 /* Of one bucket, from where the step before has ended. *ended: no more in this round. */
@@ -394,7 +392,7 @@ static int sweep_garbage(struct sweep *s, bool *ended)
             stop = must_end(s);
         }
         if (stop) { /* what was removed of the page is not read again */
-            keep_key(at, range.start);
+            key_replace(&at->key, range.start);
             return E_OK;
         }
         page_over(s, &mark, &page, &range);
@@ -457,17 +455,11 @@ static int remove_row(struct sweep *s, bytes record_key)
 static bool ttl_next(struct sweep *s, const struct page *page)
 {
     struct table *t = s->table;
+    bool more = page->more && page->count;
 
-    mem_free((void *)t->swept_key.ptr);
-    t->swept_key = BYTES_NONE;
-    if (page->more && page->count) {
-        bytes last = page->items[page->count - 1].key;
-        void *copy = mem_alloc(last.len);
-
-        memcpy(copy, last.ptr, last.len);
-        t->swept_key = bytes_of(copy, last.len);
+    key_replace(&t->swept_key, more ? page->items[page->count - 1].key : BYTES_NONE);
+    if (more)
         return true;
-    }
     t->swept_bucket = (t->swept_bucket + 1) % t->schema.location.layout.buckets;
     return t->swept_bucket != 0;
 }
@@ -524,7 +516,7 @@ static int sweep_ttl(struct sweep *s, bool *ended)
 
 static void part_over(struct sweep_at *at, size_t bucket)
 {
-    keep_key(at, BYTES_NONE);
+    key_replace(&at->key, BYTES_NONE);
     at->bucket = bucket;
     at->pages = 0;
 }
@@ -636,10 +628,9 @@ static int sweep_on(struct wr_db *db, struct sweep_at *at, int64_t until_us, boo
     ctx_release(&c);
     if (*ended && is_inside(at)) /* of a table that is gone */
         sweep_enter(at, SWEEP_BETWEEN);
-    if (*ended)
-        sweep_enter(at, SWEEP_OVER);
     if (*ended) {
-        keep_key(at, BYTES_NONE);
+        sweep_enter(at, SWEEP_OVER);
+        key_replace(&at->key, BYTES_NONE);
         *at = (struct sweep_at){.bytes = at->bytes};
     }
     return first;
@@ -654,7 +645,7 @@ void sweep_run(struct wr_db *db)
     pthread_mutex_lock(&db->sweeper->lock);
     (void)sweep_on(db, &at, INT64_MAX, &ended, failed);
     pthread_mutex_unlock(&db->sweeper->lock);
-    keep_key(&at, BYTES_NONE);
+    key_replace(&at.key, BYTES_NONE);
 }
 
 /* ---- the task ---- */
@@ -714,7 +705,7 @@ void sweeper_free(struct sweeper *s)
 {
     if (!s)
         return;
-    keep_key(&s->at, BYTES_NONE);
+    key_replace(&s->at.key, BYTES_NONE);
     pthread_mutex_destroy(&s->lock);
     mem_free(s);
 }

@@ -1,7 +1,6 @@
 /* modify.h: one row change: the old row and what is asked give the new row and the write batch that
  * stores it.
  *
- *
  * Nothing here touches storage or locks. change.h has what can be said of a change by itself;
  * write.c loads the old row under its row lock, calls modify_run(), and applies the edits. Rules:
  * doc/data-model.md, "Versions", "Writes". */
