@@ -26,6 +26,9 @@ struct committer_ops {
     void (*publish)(void *arg, void *view);
     /* The view of a round that failed. */
     void (*view_drop)(void *arg, void *view);
+    /* The round has been answered: what comes behind the answers, and keeps only the next round
+     * waiting. NULL: nothing does. */
+    void (*answered)(void *arg);
     /* A round failed with `code`: called once, before anybody gets E_UNSURE. */
     void (*failed)(void *arg, int code);
     /* Called when nothing has happened for about 100 ms after a round. */

@@ -2,8 +2,11 @@
  * that follows them. */
 #include "engine/rocks.h"
 
+#include "base/fault.h"
 #include "base/invariant.h"
 #include "engine/committer.h"
+
+#include <errno.h>
 
 static void *commit_view_take(void *arg)
 {
@@ -122,6 +125,28 @@ static void commit_failed(void *arg, int code)
     rocks_fail(arg, code, "cannot commit", err_info(code)->text);
 }
 
+/* A power cut may take the newest mark of what was answered: so nothing else is, until it is
+ * synced.
+ */
+static void mark_sync_failed(struct rocks *r, int error)
+{
+    committer_fail(r->committer);
+    rocks_fail(r, E_UNAVAILABLE, "cannot sync WATERMARK", strerror(error));
+}
+
+static void commit_answered(void *arg)
+{
+    struct rocks *r = arg;
+    int error;
+
+    if (fault_hit(FAULT_commit_before_watermark_sync))
+        error = EIO;
+    else
+        error = watermark_sync_paced(&r->watermark);
+    if (error)
+        mark_sync_failed(r, error);
+}
+
 static void commit_idle(void *arg)
 {
     struct rocks *r = arg;
@@ -134,10 +159,8 @@ static void commit_idle(void *arg)
         error = watermark_write(&r->watermark, r->watermark.sequence);
     if (!error)
         error = watermark_sync(&r->watermark);
-    if (error) {
-        committer_fail(r->committer);
-        rocks_fail(r, E_UNAVAILABLE, "cannot sync WATERMARK", strerror(error));
-    }
+    if (error)
+        mark_sync_failed(r, error);
 }
 
 static void commit_append(void *arg)
@@ -151,6 +174,7 @@ const struct committer_ops rocks_commit_ops = {
     .sync = commit_sync,
     .mark = commit_mark,
     .publish = commit_publish,
+    .answered = commit_answered,
     .view_drop = commit_view_drop,
     .failed = commit_failed,
     .idle = commit_idle,

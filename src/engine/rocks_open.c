@@ -153,7 +153,10 @@ int rocks_db_open(struct ctx *c, struct rocks *r, struct handle **out)
         return error;
     }
     /* Each opening makes a new MANIFEST. */
-    if ((error = rocks_mark(r, r->watermark.sequence)) != 0) {
+    error = rocks_mark(r, r->watermark.sequence);
+    if (!error)
+        error = watermark_sync(&r->watermark);
+    if (error) {
         rocksdb_close(db);
         return fail(c, E_UNAVAILABLE, "Cannot write %s: %s.", r->folder.watermark, strerror(error));
     }

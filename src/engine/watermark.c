@@ -121,9 +121,12 @@ int watermark_write(struct watermark *w, uint64_t sequence)
         return error;
     *w = next;
     w->dirty = true;
-    if (clock_mono_us(w->clock) - w->synced_us >= SYNC_US)
-        return watermark_sync(w);
     return 0;
+}
+
+int watermark_sync_paced(struct watermark *w)
+{
+    return clock_mono_us(w->clock) - w->synced_us < SYNC_US ? 0 : watermark_sync(w);
 }
 
 int watermark_sync(struct watermark *w)

@@ -29,9 +29,13 @@ int watermark_create(struct ctx *c, const char *path, uint64_t sequence);
  * both with a text that names the file. On success w is open and must be closed. */
 int watermark_open(struct ctx *c, const char *path, struct watermark *w);
 
-/* Writes `sequence` and w->manifest into the older slot. Syncs it if the last time was 100 ms ago:
- * what can be lost is the newest 100 ms of this number, never of the data. Returns 0 or errno. */
+/* Writes `sequence` and w->manifest into the older slot, without syncing it. Returns 0 or errno. */
 int watermark_write(struct watermark *w, uint64_t sequence);
+
+/* Syncs what has been written if the last time was 100 ms ago. To be called behind each write, and
+ * watermark_sync() when none has come for 100 ms: what a power cut can take is the newest 100 ms of
+ * this number, never of the data. Returns 0 or errno. */
+int watermark_sync_paced(struct watermark *w);
 
 /* Syncs what has been written. Returns 0 or errno. */
 int watermark_sync(struct watermark *w);

@@ -19,6 +19,7 @@ struct fake {
     atomic_int fail_at_mark;
     atomic_int syncs, marks, failures, idles;
     atomic_int hold; /* sync waits while it is set */
+    atomic_int hold_answered, answered;
 };
 
 struct fake_view {
@@ -103,11 +104,21 @@ static void fake_idle(void *arg)
     atomic_fetch_add(&((struct fake *)arg)->idles, 1);
 }
 
+static void fake_answered(void *arg)
+{
+    struct fake *f = arg;
+
+    while (atomic_load(&f->hold_answered))
+        pause_ms(1);
+    atomic_fetch_add(&f->answered, 1);
+}
+
 static const struct committer_ops fake_ops = {
     .view_take = fake_view_take,
     .sync = fake_sync,
     .mark = fake_mark,
     .publish = fake_publish,
+    .answered = fake_answered,
     .view_drop = fake_view_drop,
     .failed = fake_failed,
     .idle = fake_idle,
@@ -192,6 +203,26 @@ static void test_group(void **state)
         assert_int_equal(bed_wait(&w[i].w), E_OK);
     assert_int_equal(atomic_load(&f->syncs), 2);
     assert_int_equal(committer_unsynced_bytes(f->committer), 0);
+}
+
+/* What comes behind the answers keeps nobody waiting who got one, and the next round waits for it:
+ * a failure of it is known before anything else is answered. */
+static void test_answered(void **state)
+{
+    struct fake *f = *state;
+    struct write w[2];
+
+    atomic_store(&f->hold_answered, 1);
+    write_start(f, &w[0]);
+    assert_int_equal(bed_wait(&w[0].w), E_OK);
+    assert_int_equal(atomic_load(&f->answered), 0);
+    write_start(f, &w[1]);
+    pause_ms(20);
+    assert_int_equal(atomic_load(&f->syncs), 1);
+    atomic_store(&f->hold_answered, 0);
+    assert_int_equal(bed_wait(&w[1].w), E_OK);
+    assert_int_equal(atomic_load(&f->syncs), 2);
+    assert_true(atomic_load(&f->answered) >= 1);
 }
 
 /* A barrier when all is durable costs no sync. */
@@ -344,7 +375,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(test_one),        T(test_group),      T(test_barrier),           T(test_load),
         T(test_sync_fails), T(test_mark_fails), T(test_fail_from_outside), T(test_idle),
-        T(test_again),
+        T(test_again),      T(test_answered),
     };
 #undef T
 

@@ -89,6 +89,27 @@ static void test_publish_fails(void **state)
     check_failure(*state, "commit_after_watermark_before_publish:error:1");
 }
 
+/* The watermark's sync is behind the answers: what was answered is durable, and nothing is answered
+ * after it has failed, until storage is open again. */
+static void test_watermark_sync_fails(void **state)
+{
+    struct bed *b = *state;
+
+    assert_true(fault_arm("commit_before_watermark_sync:error:1"));
+    assert_int_equal(bed_put(b, "durable", "1"), E_OK);
+    for (int i = 0; !strstr(b->logged, "cannot sync WATERMARK"); i++) {
+        assert_true(i < 500);
+        pause_ms(10);
+    }
+    wait_writable(b);
+    bed_expect(b, "durable", "1");
+    assert_int_equal(bed_put(b, "after", "1"), E_OK);
+    bed_close(b);
+    bed_open(b, "rocks");
+    bed_expect(b, "durable", "1");
+    bed_expect(b, "after", "1");
+}
+
 /* Several tries are needed; meanwhile reads are answered. */
 static void test_reopen_fails(void **state)
 {
@@ -741,6 +762,7 @@ static void test_crash(void **state)
         "commit_after_sync_before_watermark:crash:20",
         "commit_after_watermark_before_publish:crash:20",
         "commit_before_complete:crash:20",
+        "commit_before_watermark_sync:crash:20",
         "folder_half_made:crash:1",
     };
 
@@ -760,6 +782,7 @@ int main(int argc, char **argv)
         T(test_sync_fails),
         T(test_watermark_fails),
         T(test_publish_fails),
+        T(test_watermark_sync_fails),
         T(test_reopen_fails),
         T(test_reopen_with_pinned_value),
         T(test_reopen_with_snapshot),

@@ -154,14 +154,18 @@ static void test_sync_paced(void **state)
     assert_int_equal(watermark_create(&f->c, f->path, 0), E_OK);
     assert_int_equal(open_code(f, &w), E_OK);
     watermark_write(&w, 1);
+    assert_true(w.dirty); /* who writes it syncs nothing */
+    assert_int_equal(watermark_sync_paced(&w), 0);
     assert_false(w.dirty); /* the last sync is long ago */
     watermark_write(&w, 2);
+    assert_int_equal(watermark_sync_paced(&w), 0);
     assert_true(w.dirty);
     f->clock.set_us += 99999;
     watermark_write(&w, 3);
+    assert_int_equal(watermark_sync_paced(&w), 0);
     assert_true(w.dirty);
     f->clock.set_us += 1;
-    watermark_write(&w, 4);
+    assert_int_equal(watermark_sync_paced(&w), 0);
     assert_false(w.dirty);
     watermark_write(&w, 5);
     assert_int_equal(watermark_sync(&w), 0);
