@@ -25,6 +25,9 @@
 #define ROOM_PAUSE_US_MAX 60000000
 #define SWITCH_BYTES_MIN MIB /* switching writes a few bytes itself */
 #define OPEN_BYTES (2 * MIB)
+/* Of an enum that RocksDB's C header takes but does not name: files of the last level, too, unless
+ * the same compaction has made them. */
+#define BOTTOM_TOO 3
 
 /* ---- writing */
 
@@ -120,12 +123,14 @@ struct room {
     bool tried;
     uint64_t sequence; /* at the last try: without a change the next would come as far */
     int64_t pause_us, next_us;
+    int64_t uncover_us; /* when range tombstones may be compacted away again */
 };
 
 /* A compaction that is watched. */
 struct squeeze {
     struct handle *h;
     struct key_range range; /* both empty: all keys */
+    bool bottom;            /* rewrites files of the last level, too */
     atomic_bool done;
 };
 
@@ -135,6 +140,8 @@ static void *squeeze_main(void *arg)
     rocksdb_compactoptions_t *how = rocksdb_compactoptions_create();
 
     rocksdb_compactoptions_set_exclusive_manual_compaction(how, 0);
+    if (s->bottom)
+        rocksdb_compactoptions_set_bottommost_level_compaction(how, BOTTOM_TOO);
     rocksdb_compact_range_opt(s->h->db, how, s->range.start.ptr, s->range.start.len,
                               s->range.end.ptr, s->range.end.len);
     rocksdb_compactoptions_destroy(how);
@@ -143,10 +150,10 @@ static void *squeeze_main(void *arg)
 }
 
 /* Compacts as long as the disk has more than `floor` left. True if it came to its end. */
-static bool squeeze(struct rocks *r, struct handle *h, const struct key_range *range,
+static bool squeeze(struct rocks *r, struct handle *h, const struct key_range *range, bool bottom,
                     uint64_t floor)
 {
-    struct squeeze s = {.h = h, .range = *range};
+    struct squeeze s = {.h = h, .range = *range, .bottom = bottom};
     uint64_t left, reserve;
     pthread_t thread;
     bool broken = false;
@@ -192,8 +199,10 @@ void rocks_covered_add(struct rocks *r, const struct key_range *range)
     pthread_mutex_unlock(&r->lock);
 }
 
-/* Compacts range tombstones away that are in the way of bulks. */
-static void uncover(struct rocks *r, struct handle *h, uint64_t floor)
+/* Compacts range tombstones away that are in the way of bulks, wherever they lie: one that a view
+ * kept alive on its way to the last level stays there, as RocksDB does not look for it again.
+ * False: none is. */
+static bool uncover(struct rocks *r, struct handle *h, uint64_t floor)
 {
     struct kept_range covered;
 
@@ -202,11 +211,12 @@ static void uncover(struct rocks *r, struct handle *h, uint64_t floor)
     r->covered = (struct kept_range){0};
     pthread_mutex_unlock(&r->lock);
     if (!covered.is)
-        return;
+        return false;
     atomic_store(&r->squeezing, true);
-    squeeze(r, h, &covered.range, floor);
+    squeeze(r, h, &covered.range, true, floor);
     atomic_store(&r->squeezing, false);
     kept_range_free(&covered);
+    return true;
 }
 
 static void room_check(struct rocks *r, struct handle *h, struct room *room)
@@ -222,9 +232,10 @@ static void room_check(struct rocks *r, struct handle *h, struct room *room)
     if (fits == off)
         compaction_switch(r, h, !fits);
     if (fits || rocks_damage_is(r)) {
-        if (fits)
-            uncover(r, h, reserve);
-        *room = (struct room){0};
+        /* As long as a view keeps them it gains nothing, so not at once again. */
+        if (fits && now_us >= room->uncover_us && uncover(r, h, reserve))
+            room->uncover_us = clock_mono_us(r->clock) + ROOM_PAUSE_US_MIN;
+        *room = (struct room){.uncover_us = room->uncover_us};
         return;
     }
     sequence = rocksdb_get_latest_sequence_number(h->db);
@@ -239,7 +250,7 @@ static void room_check(struct rocks *r, struct handle *h, struct room *room)
     if (left < floor + rocks_property(h, "rocksdb.cur-size-all-mem-tables"))
         return;
     atomic_store(&r->squeezing, true);
-    if (squeeze(r, h, &(struct key_range){BYTES_NONE, BYTES_NONE}, floor))
+    if (squeeze(r, h, &(struct key_range){BYTES_NONE, BYTES_NONE}, false, floor))
         room->pause_us = 0;
     atomic_store(&r->squeezing, false);
     room->tried = true;
