@@ -1,5 +1,7 @@
 #include "base/thread.h"
 
+#include <stddef.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -41,6 +43,37 @@ void thread_prompt(void)
 void thread_background(void)
 {
     (void)setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), BACKGROUND_NICE);
+}
+
+/* Of jemalloc, where it is linked in. */
+extern int mallctl(const char *name, void *old, size_t *old_size, void *new, size_t new_size)
+    __attribute__((weak));
+
+/* Stacks grow downwards; the page below this frame stays, and with it what the call itself needs.
+ */
+static void stack_rest(void)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), low, high;
+    pthread_attr_t attr;
+    void *stack;
+    size_t size;
+
+    if (pthread_getattr_np(pthread_self(), &attr) != 0)
+        return;
+    if (pthread_attr_getstack(&attr, &stack, &size) == 0) {
+        low = ((uintptr_t)stack + page - 1) / page * page;
+        high = ((uintptr_t)&attr / page - 1) * page;
+        if (low < high)
+            (void)madvise((void *)low, high - low, MADV_DONTNEED);
+    }
+    pthread_attr_destroy(&attr);
+}
+
+void thread_rest(void)
+{
+    stack_rest();
+    if (mallctl)
+        (void)mallctl("thread.tcache.flush", NULL, NULL, NULL, 0);
 }
 
 void thread_cond_init(pthread_cond_t *cond)

@@ -22,6 +22,10 @@ void thread_prompt(void);
  * of them gets, and all of it while nobody else wants any. */
 void thread_background(void);
 
+/* The calling thread is about to wait for long: the part of its stack that it does not use now, and
+ * what the allocator keeps for it, go back to the system. */
+void thread_rest(void);
+
 /* A condition whose timed waits count in the monotonic clock, which nobody sets. */
 void thread_cond_init(pthread_cond_t *cond);
 

@@ -296,6 +296,7 @@ kill "${sleepers[@]}" 2>/dev/null; wait "${sleepers[@]}" 2>/dev/null
 check "a small server" serve h --engine mem --memory 64M --sql 127.0.0.1:0 --admin off
 port=$(sed -n 's/^sql=.*://p' "$work/h.port")
 [ -n "${SAN:-}" ] || check "what clients have sent is bounded" env SERVER_PID="${pids[h]}" PORT="$port" WIDEROW_ENDPOINT=- test/sql/python/run.sh hungry
+[ -n "${SAN:-}" ] || check "idle connections keep nothing that others need" env SERVER_PID="${pids[h]}" PORT="$port" WIDEROW_ENDPOINT=- test/sql/python/run.sh crowd
 unset WIDEROW_ACCESS_KEY_ID WIDEROW_ACCESS_KEY_SECRET
 port=$first_port
 for example in examples/key-design/*.sql; do

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <openssl/ssl.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -99,6 +100,13 @@ bool channel_write(struct channel *c, bytes b)
         }
     }
     return true;
+}
+
+bool channel_wait(const struct channel *c, int ms)
+{
+    struct pollfd fd = {.fd = c->fd, .events = POLLIN};
+
+    return channel_is_ahead(c) || (c->ssl && SSL_has_pending(c->ssl)) || poll(&fd, 1, ms) != 0;
 }
 
 void channel_patience(struct channel *c, int read_s, int write_s)

@@ -28,6 +28,9 @@ struct channel {
 bool channel_read(struct channel *c, void *to, size_t size);
 bool channel_write(struct channel *c, bytes b);
 
+/* Waits for what the client says next, so long at most. False: nothing has come. */
+bool channel_wait(const struct channel *c, int ms);
+
 /* How long the client may take for each piece that it sends or takes. */
 void channel_patience(struct channel *c, int read_s, int write_s);
 

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#define REST_LOOK_MS 1000
 #define SINGLES_MIN 4 /* statements of one request in a row, and the next ones come to a loop */
 
 /* ---- who is there ---- */
@@ -301,6 +302,23 @@ static bool serve_next(struct visit *v)
     return send_now(v) && more;
 }
 
+/* Waits for the client's next word, as long as it holds something that others may need more. Where
+ * that is short, only who has said it already keeps it. */
+static void wait_next(struct visit *v)
+{
+    int64_t silent_ms = 0;
+    int look_ms = REST_LOOK_MS;
+
+    if (session_can_rest(v->session) && session_memory_short())
+        look_ms = 0;
+    while (session_can_rest(v->session) && !channel_wait(&v->connection->channel, look_ms)) {
+        silent_ms += look_ms;
+        look_ms = REST_LOOK_MS;
+        if (visit_should_rest(v, silent_ms))
+            visit_rest(v);
+    }
+}
+
 /* A loop serves it for a while, if it may well be of use. What the client did not take of an answer
  * is sent here. False: he is gone. */
 static bool visit_loop(struct visit *v)
@@ -337,6 +355,7 @@ void connection_serve(struct connection *c)
     channel_patience(&c->channel, IDLE_S, WRITE_S);
     while (more && !atomic_load(&c->door->quit)) {
         arena_restart(&v.arena, NULL, 0);
+        wait_next(&v);
         more = serve_next(&v);
         if (c->continued) /* there was no room to begin it anew */
             process_show(c, BYTES_NONE, BYTES_NONE);

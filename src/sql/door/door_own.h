@@ -9,6 +9,7 @@
 
 #define HANDSHAKE_S 10
 #define IDLE_S 600 /* without a statement */
+#define REST_S 5   /* without one, and it holds nothing that only statements need */
 #define WRITE_S 60 /* for 64 KiB */
 #define PACKET_MAX (64 << 20)
 #define WALKERS_SPARE 1      /* threads for long walks beside as many as there are processors */

@@ -6,6 +6,7 @@
 #include "base/bell.h"
 #include "base/thread.h"
 #include "sql/door/single.h"
+#include "sql/door/visit.h"
 
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -163,15 +164,24 @@ static void *loop_main(void *arg)
 
 /* ---- for a connection's thread ---- */
 
-/* Under its lock: until it is back. */
+/* Under its lock: until it is back. As long as it is not, its client has said nothing that needs
+ * more than a loop. */
 static void wait_back(struct connection *c)
 {
     struct clock *clock = c->door->conf.clock;
+    int64_t since_ms = clock_mono_ms(clock);
 
     while (c->on_loop) {
-        int64_t left_ms = c->since_ms + IDLE_S * 1000 - clock_mono_ms(clock);
-        struct timespec until = thread_time_in((left_ms > 1000 ? left_ms : 1000) * 1000);
+        int64_t now_ms = clock_mono_ms(clock), left_ms = c->since_ms + IDLE_S * 1000 - now_ms;
+        bool looks = session_can_rest(c->visit->session);
+        struct timespec until = thread_time_in((left_ms > 1000 && !looks ? left_ms : 1000) * 1000);
 
+        if (visit_should_rest(c->visit, now_ms - since_ms)) {
+            pthread_mutex_unlock(&c->lock);
+            visit_rest(c->visit);
+            pthread_mutex_lock(&c->lock);
+            continue;
+        }
         if (left_ms <= 0 && !c->sql_size)
             shutdown(c->channel.fd, SHUT_RDWR); /* the loop sees it, and gives it back */
         pthread_cond_timedwait(&c->back, &c->lock, &until);

@@ -1,6 +1,7 @@
 #include "sql/door/visit.h"
 
 #include "base/arena_full.h"
+#include "base/thread.h"
 
 #define SMALL_BYTES 32768 /* that each connection may hold, whatever the others do */
 
@@ -23,6 +24,17 @@ void bounded_arena_init(struct visit *v, struct arena *a)
     a->full = is_full;
     a->full_arg = d;
     arena_meter(a, &d->held);
+}
+
+bool visit_should_rest(const struct visit *v, int64_t silent_ms)
+{
+    return session_can_rest(v->session) && (silent_ms >= REST_S * 1000 || session_memory_short());
+}
+
+void visit_rest(struct visit *v)
+{
+    session_rest(v->session);
+    thread_rest();
 }
 
 /* ---- sending ---- */

@@ -81,6 +81,14 @@ struct visit {
 /* What all connections hold together of what clients have sent is bounded; so is this one. */
 void bounded_arena_init(struct visit *v, struct arena *a);
 
+/* Is there something that visit_rest() would give back, of who has said nothing for so many
+ * milliseconds? On the connection's thread, like the next. */
+bool visit_should_rest(const struct visit *v, int64_t silent_ms);
+
+/* The connection's thread will wait for its client, or for the loop that serves it: what only
+ * statements that compute need goes back. */
+void visit_rest(struct visit *v);
+
 /* Begins what is sent next, with that number. */
 void send_begin(struct visit *v, uint8_t number);
 

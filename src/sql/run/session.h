@@ -132,6 +132,12 @@ struct session *session_new(const struct session_conf *conf);
 /* NULL is allowed. */
 void session_free(struct session *s);
 
+/* Does it hold what statements are computed with? That is made anew when it is needed, and who says
+ * nothing for a while gives it back by session_rest(): between statements, on the thread that runs
+ * them. Those of session_begin() need none of it, and may go on elsewhere meanwhile. */
+bool session_can_rest(const struct session *s);
+void session_rest(struct session *s);
+
 /* Makes the instance the current one. False: the key is not for it. */
 bool session_use(struct session *s, bytes instance);
 

@@ -34,6 +34,17 @@ void session_free(struct session *s)
     mem_free(s);
 }
 
+bool session_can_rest(const struct session *s)
+{
+    return s->select != NULL;
+}
+
+void session_rest(struct session *s)
+{
+    select_engine_free(s->select);
+    s->select = NULL;
+}
+
 bool session_use(struct session *s, bytes instance)
 {
     char *text;
