@@ -91,6 +91,7 @@ struct oracle {
     int64_t next_open;         /* the next made-up stamp */
     int32_t next_change;       /* numbers row changes */
     int32_t changes;           /* row changes in the last request that wrote */
+    uint64_t writes;           /* requests that wrote, or tried to */
     int64_t given_ms;          /* the latest stamp that was learned; 0: none */
     char complaint[512];       /* what is wrong in an answer that no expected answer can express */
 };

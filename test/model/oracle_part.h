@@ -4,10 +4,20 @@
 
 #include "oracle.h"
 
-/* An auto-increment value that was given under one partition key. */
+/* An auto-increment value that the request being answered was given. */
+struct oracle_given {
+    const struct wr_key_column *key; /* the request's, or its row's: the front counts */
+    int64_t value;
+};
+
+/* The auto-increment values under one partition key. */
 struct oracle_issued {
     struct wr_value partition; /* own memory */
     int64_t highest;
+    uint64_t write;             /* the last request that was given some, as oracle.writes counts: */
+    int64_t before;             /* the highest before it */
+    struct oracle_given *given; /* to it */
+    size_t given_count, given_capacity;
     struct oracle_issued *next;
 };
 

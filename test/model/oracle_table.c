@@ -22,6 +22,7 @@ static void table_free(struct oracle_table *t)
 
         t->issued = i->next;
         oracle_value_drop(&i->partition);
+        mem_free(i->given);
         mem_free(i);
     }
     mem_free(t->rows);

@@ -47,17 +47,55 @@ static struct oracle_issued *issued_find(struct oracle_table *t, const struct wr
     return i;
 }
 
-/* A value that the database chose must be above all it chose before under the partition key. */
-static void issue(struct oracle *o, struct oracle_table *t, const struct wr_value *partition,
-                  int64_t value)
+/* Those that the request being answered was given so far. */
+static struct oracle_issued *issued_now(struct oracle *o, struct oracle_table *t,
+                                        const struct wr_value *partition)
 {
     struct oracle_issued *i = issued_find(t, partition);
 
-    if (value <= 0 || value <= i->highest)
+    if (i->write != o->writes) {
+        i->write = o->writes;
+        i->before = i->highest;
+        i->given_count = 0;
+    }
+    return i;
+}
+
+/* Those of one request rise, too. Where the engine may have the rows of one partition key in
+ * several places, they need do so only where rows agree in front of the value, and not even there
+ * if the layout spreads such rows. */
+static bool rises(const struct oracle *o, const struct oracle_table *t,
+                  const struct oracle_given *before, const struct oracle_given *g)
+{
+    if (before->value < g->value)
+        return true;
+    return o->parts_values && before->value > g->value &&
+           (t->spreads ||
+            oracle_key_compare(NULL, before->key, g->key, (size_t)t->auto_column) != 0);
+}
+
+/* A value that the database chose must be above all that it chose for requests before, under the
+ * partition key. */
+static void issue(struct oracle *o, struct oracle_table *t, const struct wr_key_column *key,
+                  int64_t value)
+{
+    struct oracle_issued *i = issued_now(o, t, &key->value);
+    struct oracle_given g = {key, value};
+    int64_t above = i->before;
+
+    for (size_t k = 0; k < i->given_count; k++)
+        if (!rises(o, t, &i->given[k], &g) && i->given[k].value > above)
+            above = i->given[k].value;
+    if (value <= above)
         snprintf(o->complaint, sizeof(o->complaint),
                  "auto-increment value %lld does not rise above %lld", (long long)value,
-                 (long long)i->highest);
-    i->highest = value;
+                 (long long)above);
+    if (i->given_count == i->given_capacity) {
+        i->given_capacity = i->given_capacity ? 2 * i->given_capacity : 8;
+        i->given = mem_realloc(i->given, i->given_capacity * sizeof(*i->given));
+    }
+    i->given[i->given_count++] = g;
+    i->highest = value > i->highest ? value : i->highest;
 }
 
 static void resolve_key(struct step *s)
@@ -75,7 +113,7 @@ static void resolve_key(struct step *s)
         s->actual->row.key.columns[at].value.type == WR_BIGINT) {
         s->key[at].value = s->actual->row.key.columns[at].value;
         s->key_open = false;
-        issue(s->o, s->t, &s->key[0].value, s->key[at].value.integer);
+        issue(s->o, s->t, s->change->row.key.columns, s->key[at].value.integer);
     }
 }
 
@@ -609,6 +647,7 @@ void oracle_write_op(struct oracle *o, const struct wr_request *req, const struc
 {
     int32_t before = o->next_change;
 
+    o->writes++;
     if (req->op == WR_OP_BATCH_WRITE_ROW)
         batch(o, &req->batch_write_row, actual, a, expected);
     else if (req->op == WR_OP_BULK_IMPORT)
@@ -743,7 +782,7 @@ bool oracle_learn_key(struct oracle *o, struct oracle_table *t, struct oracle_ro
     bool found = false;
     size_t i = 0;
 
-    issue(o, t, &row->key[0].value, value);
+    issue(o, t, row->key, value);
     for (i = 0; i < t->row_count && !found; i++)
         found = t->rows[i] == row;
     if (found) {

@@ -17,7 +17,8 @@
  * each batch guards the row records that its rows were decided on; a row record names its row's
  * state, wide rows' too. Rows whose guard failed are read and decided again in another round, in
  * order, when the round before has ended; after ROUNDS_MAX of them they are E_CONFLICT. Of the
- * changes of one row there is one a round, for the first may have to be decided again.
+ * changes of one row there is one a round, for the first may have to be decided again; and rows
+ * that get numbers wait likewise for those in front of them (write_number.c).
  *   - Once an old row had to be waited for, the records of those behind it are read ahead, side by
  * side and with no row lock held (write_ahead.c).
  *   - A walk runs on one thread at a time but may move: it parks in a row lock's queue, in the
@@ -731,6 +732,12 @@ static bool row_waits(struct write_call *w, struct write_row *r)
     return false;
 }
 
+static void row_later(struct write_call *w, struct write_row *r)
+{
+    write_row_enter(r, WRITE_ROW_LATER);
+    atomic_store(&w->again, true);
+}
+
 /* A batch is of one partition: the pending group ends before a row of another one. */
 static void row_route(struct write_call *w, const struct write_row *r, struct run_list *woken)
 {
@@ -767,11 +774,14 @@ static void walk_rows(struct write_call *w, struct run_list *woken)
         if (!write_row_begin(w, r))
             continue;
         if (db_is_shared(w->call->db) && row_waits(w, r)) {
-            write_row_enter(r, WRITE_ROW_LATER);
-            atomic_store(&w->again, true);
+            row_later(w, r);
             continue;
         }
         row_route(w, r, woken);
+        if (r->state == WRITE_ROW_BEGUN && write_number_waits(w, r)) {
+            row_later(w, r);
+            continue;
+        }
         if (!write_row_lock(w, r, woken))
             return;
         code = write_row_decide(w, r);

@@ -6,7 +6,8 @@
  *   write_inside.c   the walk over a request that writes in a transaction
  *   write_request.c  from a request to the rows of a walk, and the checks of the whole
  *   write_commit.c   from a transaction to the rows of a walk
- *   write_lock.c     locks of transactions that are records: what is guarded, who was in the way */
+ *   write_lock.c     locks of transactions that are records: what is guarded, who was in the way
+ *   write_number.c   generated keys of a batch, in its order */
 #ifndef TABLE_ROW_WRITE_OWN_H
 #define TABLE_ROW_WRITE_OWN_H
 
@@ -29,7 +30,8 @@ struct write_call;
 enum write_row_state {
     WRITE_ROW_NEW,
     WRITE_ROW_BEGUN,   /* checked against its table; m is filled in */
-    WRITE_ROW_LATER,   /* waits for the next round: an earlier change of its row has not landed */
+    WRITE_ROW_LATER,   /* waits for the next round: an earlier change of its row has not landed, or
+                        * an earlier row with a generated key (write_number.c) */
     WRITE_ROW_DECIDED, /* its outcome rests on stored data, and is its group's */
     WRITE_ROW_DONE,    /* its result stands */
 };
@@ -170,6 +172,17 @@ struct write_lock_calls {
 /* The round is over, and guards have failed: the values of the rows that are still to do are looked
  * at, if their tables have locks that are records. */
 void write_lock_look(struct write_call *w, const struct write_lock_calls *calls);
+
+/* ---- write_number.c ---- */
+
+/* Numbers of one batch rise in its order, and rows that agree in front of the number are neighbours
+ * of a walk. */
+bool write_number_ordered(const struct wr_db *db, const struct table *t);
+
+/* An earlier row of the request, which needs a smaller number, has not landed and is not in the
+ * pending group: this one has to wait for the next round. Asked in the walk over r, which has begun
+ * it and set `walked`. */
+bool write_number_waits(const struct write_call *w, const struct write_row *r);
 
 /* ---- write_inside.c ---- */
 

@@ -78,22 +78,33 @@ static size_t tables_of(const struct call *call, bytes name)
     return s ? s->count + 1 : 1;
 }
 
+/* The rows of a batch to one table, in the order in which they are walked. */
+struct batch_rows {
+    const struct wr_row_change *changes;
+    size_t count;
+    const struct wr_row_change **sorted; /* NULL: as they came */
+};
+
 /* Adds the table, of which a reference is given, and its rows, which begin at w->row_count. */
-static void add_rows(struct write_call *w, struct table *t, const struct wr_row_change *changes,
-                     size_t count, struct wr_row_result *results)
+static void add_rows(struct write_call *w, struct table *t, const struct batch_rows *b,
+                     struct wr_row_result *results)
 {
     const struct call_series *s = call_series_named(w->call->series, t->schema.d.table);
     size_t first = w->table_count, row = w->row_count;
 
-    w->tables[w->table_count++] = (struct write_table){t, row, row + count};
+    w->tables[w->table_count++] = (struct write_table){t, row, row + b->count};
     for (size_t i = 0; s && i < s->count; i++)
         w->tables[w->table_count++] =
-            (struct write_table){table_ref(s->periods[i].table), row + count, row + count};
-    for (size_t i = 0; i < count; i++)
+            (struct write_table){table_ref(s->periods[i].table), row + b->count, row + b->count};
+    for (size_t i = 0; i < b->count; i++) {
+        const struct wr_row_change *change = b->sorted ? b->sorted[i] : &b->changes[i];
+        struct wr_row_result *result = &results[change - b->changes];
+
         if (PORT_UNLIKELY(s != NULL))
-            add_series_row(w, s, first, &changes[i], &results[i]);
+            add_series_row(w, s, first, change, result);
         else
-            write_add_row(w, &changes[i], &results[i]);
+            write_add_row(w, change, result);
+    }
 }
 
 static const char *request_change_name(enum wr_op op)
@@ -115,6 +126,7 @@ static int check_type(struct ctx *c, enum wr_op op, enum wr_change_type type)
 int row_change_start(struct call *call)
 {
     const struct wr_row_change *change = &call->req->put_row; /* the three share their struct */
+    struct batch_rows row = {change, 1, NULL};
     struct ctx *c = &call->c;
     struct write_call *w;
     struct table *t;
@@ -123,7 +135,7 @@ int row_change_start(struct call *call)
     TRY(change_check_alone(c, db_limits(call->db), change, false));
     TRY(call_open_table(call, change->table, &t));
     w = write_new(call, tables_of(call, change->table), 1);
-    add_rows(w, t, change, 1, ARENA_NEW(&c->arena, struct wr_row_result));
+    add_rows(w, t, &row, ARENA_NEW(&c->arena, struct wr_row_result));
     write_start(w);
     return E_OK;
 }
@@ -194,14 +206,17 @@ static int compare_values(const struct wr_value *x, const struct wr_value *y)
 {
     if (x->type != y->type)
         return x->type < y->type ? -1 : 1;
-    if (x->type == WR_AUTO_INCREMENT)
-        return 0;
     if (x->type == WR_BIGINT)
         return (x->integer > y->integer) - (x->integer < y->integer);
     return bytes_compare(x->bytes, y->bytes);
 }
 
-/* By key, those of one key as they came. */
+static bool both_generated(const struct wr_value *x, const struct wr_value *y)
+{
+    return x->type == WR_AUTO_INCREMENT && y->type == WR_AUTO_INCREMENT;
+}
+
+/* By key up to a column that is to be generated, those of one key as they came. */
 static int compare_changes(const void *a, const void *b)
 {
     const struct wr_row_change *x = *(const struct wr_row_change *const *)a;
@@ -211,6 +226,8 @@ static int compare_changes(const void *a, const void *b)
 
     for (size_t i = 0; !d && i < k->count; i++) {
         d = bytes_compare(k->columns[i].name, l->columns[i].name);
+        if (!d && both_generated(&k->columns[i].value, &l->columns[i].value))
+            break;
         d = d ? d : compare_values(&k->columns[i].value, &l->columns[i].value);
     }
     return d ? d : (x > y) - (x < y);
@@ -269,8 +286,8 @@ static bool repeats_a_row(const struct wr_table_write *t, const struct wr_row_ch
 
 /* A row with an increment may stand in a batch once (semantics, section 6). It is no fault of the
  * other rows, and programs look for it in the rows' results: so all changes of that row fail, and
- * none of them is made. `rows` are those of the table. */
-static void mark_repeated(struct write_row *rows, const struct wr_table_write *t,
+ * none of them is made. `rows` are those of the table, sorted or as they came. */
+static void mark_repeated(struct write_row *rows, bool are_sorted, const struct wr_table_write *t,
                           const struct wr_row_change *const *sorted)
 {
     for (size_t from = 0, to; from < t->change_count; from = to) {
@@ -282,7 +299,7 @@ static void mark_repeated(struct write_row *rows, const struct wr_table_write *t
             increments |= has_increment(sorted[to]);
         }
         for (size_t i = from; increments && to - from > 1 && i < to; i++)
-            rows[sorted[i] - t->changes].repeated = true;
+            rows[are_sorted ? i : (size_t)(sorted[i] - t->changes)].repeated = true;
     }
 }
 
@@ -350,9 +367,12 @@ int batch_write_row_start(struct call *call)
     w->atomic = call->req->batch_write_row.atomic;
     batch_result(call, tables, count, &results);
     for (size_t i = 0; i < count; i++) {
-        add_rows(w, opened[i], tables[i].changes, tables[i].change_count,
-                 (struct wr_row_result *)results[i].rows);
-        mark_repeated(&w->rows[w->row_count - tables[i].change_count], &tables[i], sorted[i]);
+        bool ordered = !w->atomic && write_number_ordered(call->db, opened[i]);
+        struct batch_rows b = {tables[i].changes, tables[i].change_count,
+                               ordered ? sorted[i] : NULL};
+
+        add_rows(w, opened[i], &b, (struct wr_row_result *)results[i].rows);
+        mark_repeated(&w->rows[w->row_count - b.count], ordered, &tables[i], sorted[i]);
     }
     write_start(w);
     return E_OK;
@@ -392,6 +412,7 @@ static int check_defined_types(struct ctx *c, const struct table *t,
 int bulk_import_start(struct call *call)
 {
     const struct wr_table_write *t = &call->req->bulk_import.table;
+    struct batch_rows b = {t->changes, t->change_count, NULL};
     struct ctx *c = &call->c;
     struct wr_table_result *results;
     struct write_call *w;
@@ -414,12 +435,17 @@ int bulk_import_start(struct call *call)
         return E_OK;
     }
     w = write_new(call, tables_of(call, t->table), t->change_count);
-    add_rows(w, table, t->changes, t->change_count, (struct wr_row_result *)results->rows);
-    for (size_t i = 0; i < t->change_count; i++)
-        if (w->rows[i].state != WRITE_ROW_DONE && check_defined_types(c, table, &t->changes[i])) {
-            write_row_fail(c, &w->rows[i]);
-            write_row_enter(&w->rows[i], WRITE_ROW_DONE);
+    if (write_number_ordered(call->db, table))
+        b.sorted = by_row(c, t);
+    add_rows(w, table, &b, (struct wr_row_result *)results->rows);
+    for (size_t i = 0; i < t->change_count; i++) {
+        struct write_row *r = &w->rows[i];
+
+        if (r->state != WRITE_ROW_DONE && check_defined_types(c, table, r->change)) {
+            write_row_fail(c, r);
+            write_row_enter(r, WRITE_ROW_DONE);
         }
+    }
     write_start(w);
     return E_OK;
 }

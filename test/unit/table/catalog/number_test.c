@@ -1,7 +1,8 @@
 /* Numbers that processes over one pool give out: on a Ceph pool, if TEST_CEPH_CONF names the
  * configuration of a cluster that has a pool `data`. Several databases are open in this process,
- * and write rows whose keys are such numbers: a number that comes twice loses a row. With
- * TIER=nightly as many of them come and go as there are slots, half a minute long. */
+ * and write rows whose keys are such numbers: a number that comes twice loses a row. Those of one
+ * batch rise in its order, whatever is split meanwhile. With TIER=nightly as many of them come and
+ * go as there are slots, half a minute long. */
 #include "table/catalog/catalog_own.h"
 
 #include "base/fault.h"
@@ -24,11 +25,13 @@
 
 static char namespace[64];
 
-static struct wr_db *db_open(void)
+static struct wr_db *db_open_with(const char *partition_bytes_max)
 {
     struct wr_setting engine[] = {
         {"ceph_conf", getenv("TEST_CEPH_CONF")}, {"pool", "data"}, {"namespace", namespace}};
-    struct wr_setting settings[] = {{"table_ops_per_s_max", "0"}};
+    struct wr_setting settings[] = {{"table_ops_per_s_max", "0"},
+                                    {"partition_idle_s", "1"},
+                                    {"partition_bytes_max", partition_bytes_max}};
     struct wr_options o = {.version = WR_API_VERSION,
                            .engine = "rados",
                            .engine_settings = engine,
@@ -39,8 +42,14 @@ static struct wr_db *db_open(void)
     return database_open(&o);
 }
 
-static int create(struct wr_db *db)
+static struct wr_db *db_open(void)
 {
+    return db_open_with("10737418240");
+}
+
+static int create_with(struct wr_db *db, const struct wr_index_meta *indexes, size_t index_count)
+{
+    static const struct wr_defined_column defined = {BYTES_LIT("v"), WR_BIGINT};
     struct wr_key_schema key[] = {
         {.name = BYTES_LIT("p"), .type = WR_BIGINT},
         {.name = BYTES_LIT("n"), .type = WR_BIGINT, .auto_increment = true}};
@@ -52,6 +61,10 @@ static int create(struct wr_db *db)
         .table = BYTES_LIT("t"),
         .key = key,
         .key_count = 2,
+        .defined = &defined,
+        .defined_count = 1,
+        .indexes = indexes,
+        .index_count = index_count,
         .options = {.given = WR_HAS_TTL | WR_HAS_MAX_VERSIONS, .ttl_s = -1, .max_versions = 1}};
     reply = wr_exec(db, &req);
     code = reply->code;
@@ -59,6 +72,11 @@ static int create(struct wr_db *db)
         print_message("%s\n", reply->message);
     wr_reply_free(reply);
     return code;
+}
+
+static int create(struct wr_db *db)
+{
+    return create_with(db, NULL, 0);
 }
 
 /* One batch of rows that get a number each; returns how many were acknowledged. */
@@ -178,6 +196,82 @@ static void slots_come_round(void **state)
     wr_close(a);
 }
 
+/* ---- the order of a batch ---- */
+
+#define VALUES 2 /* of the partition key, whose rows alternate in a batch */
+#define ROUNDS 40
+
+/* Numbers that are not above the one before of their partition key; *highest are the last so far.
+ */
+static size_t out_of_order(const struct wr_row_result *rows, int64_t highest[VALUES])
+{
+    size_t wrong = 0;
+
+    for (size_t i = 0; i < BATCH; i++) {
+        int64_t number = rows[i].row.key.columns[1].value.integer;
+
+        assert_int_equal(rows[i].code, 0);
+        wrong += number <= highest[i % VALUES];
+        highest[i % VALUES] = number;
+    }
+    return wrong;
+}
+
+static uint64_t count_splits(struct wr_db *db)
+{
+    struct wr_request req = {.op = WR_OP_DESCRIBE_PARTITIONS, .instance = BYTES_LIT("test")};
+    struct wr_reply *reply;
+    uint64_t splits;
+
+    req.describe_partitions.table = BYTES_LIT("t");
+    reply = wr_exec(db, &req);
+    assert_int_equal(reply->code, 0);
+    splits = reply->partitions.splits;
+    wr_reply_free(reply);
+    return splits;
+}
+
+/* While partitions are split under a batch, which takes a while because of its index: a part of it
+ * is refused, and draws anew. */
+static void batches_rise_in_their_order(void **state)
+{
+    static const bytes by_v[] = {BYTES_LIT("v")};
+    static const struct wr_index_meta index = {BYTES_LIT("ix"), by_v, 1, NULL, 0, .type = 0};
+    struct wr_cell cell = {.name = BYTES_LIT("v"),
+                           .value = {.type = WR_BIGINT, .integer = 1},
+                           .timestamp_ms = WR_TIMESTAMP_NONE};
+    struct wr_key_column keys[VALUES][2];
+    struct wr_row_change changes[BATCH];
+    struct wr_table_write table = {BYTES_LIT("t"), changes, BATCH};
+    struct wr_request req = {.op = WR_OP_BATCH_WRITE_ROW, .instance = BYTES_LIT("test")};
+    struct wr_db *db = db_open_with("4096");
+    int64_t highest[VALUES] = {0};
+    size_t wrong = 0;
+
+    (void)state;
+    assert_int_equal(create_with(db, &index, 1), 0);
+    for (size_t i = 0; i < VALUES; i++) {
+        keys[i][0] = (struct wr_key_column){.name = BYTES_LIT("p"),
+                                            .value = {.type = WR_BIGINT, .integer = (int64_t)i}};
+        keys[i][1] =
+            (struct wr_key_column){.name = BYTES_LIT("n"), .value = {.type = WR_AUTO_INCREMENT}};
+    }
+    for (size_t i = 0; i < BATCH; i++)
+        changes[i] = (struct wr_row_change){
+            .type = WR_PUT, .row = {{keys[i % VALUES], 2}, &cell, 1}, .return_type = WR_RETURN_KEY};
+    req.batch_write_row = (struct wr_batch_write_row){.tables = &table, .table_count = 1};
+    for (size_t i = 0; i < ROUNDS; i++) {
+        struct wr_reply *reply = wr_exec(db, &req);
+
+        assert_int_equal(reply->code, 0);
+        wrong += out_of_order(reply->batch.tables[0].rows, highest);
+        wr_reply_free(reply);
+    }
+    assert_true(count_splits(db) > 0);
+    assert_int_equal(wrong, 0);
+    wr_close(db);
+}
+
 #ifdef WR_FAULTS
 /* All slots but that of `db` seem to be held for long. */
 static void hold_others(struct wr_db *db)
@@ -240,6 +334,7 @@ int main(void)
 #ifdef WR_FAULTS
         cmocka_unit_test_setup(one_slot_for_two, setup),
 #endif
+        cmocka_unit_test_setup(batches_rise_in_their_order, setup),
         cmocka_unit_test_setup(slots_come_round, setup),
     };
     const char *tier = getenv("TIER");
