@@ -94,6 +94,7 @@ static const char *const elsewhere[] = {
     "index_taken",
     "index_before_end",
     "index_end",
+    "drain_begin",
     "drain_settled",
     "drain_noted",
     "drain_unmarked",

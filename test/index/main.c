@@ -155,10 +155,11 @@ static void builder_dies_at(struct pool *p, const char *point)
 
 /* Servers work on the same table; now one is killed, now one is paused, then one dies at each point
  * of a build and of the drainer, at last all are killed. Marks go after a minute, so all points of
- * the drainer but the first take as long. */
+ * the drainer but the first two take as long. */
 static void run_pool(struct pool *p, int kills)
 {
-    static const char *const drain[] = {"drain_settled", "drain_noted", "drain_unmarked"};
+    static const char *const drain[] = {"drain_begin", "drain_settled", "drain_noted",
+                                        "drain_unmarked"};
     static const char *const build[] = {"index_begin", "index_page", "index_before_end",
                                         "index_end"};
 
@@ -254,7 +255,7 @@ int main(int argc, char **argv)
     struct life l = {.dir = NULL, .seed = (uint64_t)time(NULL)};
     struct rng rng;
     struct pool pool = {
-        .life = &l, .rng = &rng, .pause_ms = PAUSE_SHORT_MS, .skew_ms = 900, .drains = 3};
+        .life = &l, .rng = &rng, .pause_ms = PAUSE_SHORT_MS, .skew_ms = 900, .drains = 4};
     struct rlimit no_core = {0, 0};
     int kills = 8, rounds = 1;
 

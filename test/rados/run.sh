@@ -209,7 +209,7 @@ step "splits" timeout 900 test/rados/splits.sh
 unset POINTS
 step "long keys" timeout 900 "$BUILD/test/table/long_key_test"
 step "indexes under kills" timeout 900 "$BUILD/test/index" --work indexes --ceph-conf "$TEST_CEPH_CONF" \
-    --kills 4 --points 1 --drains 1
+    --kills 4 --points 1 --drains 2
 [ "$TIER" != nightly ] || step "indexes under 200 kills" timeout 2400 "$BUILD/test/index" --work indexes-long --ceph-conf "$TEST_CEPH_CONF" \
     --kills 50 --points 4 --pause-ms 40000 --build-points yes
 step "streams" env TIER="$TIER" timeout 600 test/rados/streams.sh

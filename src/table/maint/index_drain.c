@@ -477,6 +477,8 @@ static int drain_round(struct drain *d)
 
 static int drain_rounds(struct drain *d)
 {
+    if (fault_hit(FAULT_drain_begin))
+        return fail(d->c, E_UNAVAILABLE, "records are not drained, as WR_FAULT says");
     for (int i = 0; i < ROUNDS_MAX && any_at(d, STEP_READ); i++)
         TRY(drain_round(d));
     return remove_marks(d);
