@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #define ROW_BYTES_MAX (64u << 20)
 
@@ -171,6 +172,36 @@ static void stamp(const struct write_options *o, struct wr_row *row)
             cells[i].timestamp_ms = (int64_t)o->at_ms;
 }
 
+static int compare_cells(const void *a, const void *b)
+{
+    const struct wr_cell *x = a, *y = b;
+    int order = bytes_compare(x->name, y->name);
+
+    return order ? order
+                 : (x->timestamp_ms > y->timestamp_ms) - (x->timestamp_ms < y->timestamp_ms);
+}
+
+/* Two values of a column at one time are a slip of the hand: the server would keep the last. */
+static int check_once(struct ctx *c, const struct wr_row *row)
+{
+    struct wr_cell *cells = ARENA_ARRAY(&c->arena, struct wr_cell, row->cell_count);
+
+    if (row->cell_count < 2)
+        return 0;
+    memcpy(cells, row->cells, row->cell_count * sizeof(*cells));
+    qsort(cells, row->cell_count, sizeof(*cells), compare_cells);
+    for (size_t i = 1; i < row->cell_count; i++) {
+        const struct wr_cell *one = &cells[i - 1], *other = &cells[i];
+
+        if (!bytes_equal(one->name, other->name))
+            continue;
+        if (one->op == WR_CELL_DELETE_ALL || other->op == WR_CELL_DELETE_ALL ||
+            one->timestamp_ms == other->timestamp_ms)
+            return fail(c, E_PARAMETER, "column %.*s is given twice", BYTES_FMT(one->name));
+    }
+    return 0;
+}
+
 /* ---- the answer ---- */
 
 /* What only the server knows: sums, and the number that it gave. */
@@ -239,6 +270,7 @@ static int write_row(struct ctx *c, struct client *cl, struct cli *cli,
     if (o->remove.count)
         add_removals(c, o, &w->row);
     stamp(o, &w->row);
+    TRY(check_once(c, &w->row));
     if (w->type == WR_UPDATE && !w->row.cell_count)
         return fail(c, E_PARAMETER, "what is to change? Give COLUMN=VALUE or --remove COLUMN");
     if (w->type == WR_DELETE && w->row.cell_count)

@@ -192,6 +192,8 @@ static int put_member(struct ctx *c, const struct wr_table_description *t, bytes
 
     for (size_t i = 0; i < t->key_count; i++)
         if (bytes_equal(t->key[i].name, name)) {
+            if (key[i].name.ptr)
+                return fail(c, E_PARAMETER, "key column %.*s is given twice", BYTES_FMT(name));
             key[i].name = t->key[i].name;
             return json_key_value(c, &t->key[i], field, &key[i].value);
         }

@@ -68,6 +68,12 @@ check "too large a number" exits 2 "does not fit into 64 bits" put t a 1 x=92233
 check "null" exits 2 "null is no value" put t a 1 x=null
 check "a key among the cells" exits 2 "is a key column" put t a 1 k=5
 check "an increment in a put" exits 2 "widerow update. adds" put t a 1 x+=1
+check "a column twice" exits 2 "column x is given twice" put t a 1 x=1 y=2 x=3
+check "in an object" exits 2 "column x is given twice" put t '{"k":"a","n":1,"x":1,"x":2}'
+check "in --attr" exits 2 "column x is given twice" put t --pk '["a",1]' --attr '[{"c":"x","v":1},{"c":"x","v":2}]'
+check "added to and set" exits 2 "column x is given twice" update t a 1 x+=1 x=2
+check "set and removed" exits 2 "column x is given twice" update t a 1 x=1 --remove x --at "$(date +%s%3N)"
+check "a key column twice" exits 2 "key column n is given twice" put t '{"k":"a","n":1,"n":2}'
 check "nothing to change" exits 2 "what is to change" update t a 1
 check "a wrong flag" exits 2 "did you mean --columns" get t a 1 --colums x
 check "help with a value" exits 2 "--help takes no value" get t a 1 --help=x
