@@ -337,9 +337,14 @@ static bool is_instance(const struct lines *l, bytes instance)
 /* The key of who asks enters it, too, and may do everything there. */
 static int database_create(const struct edit *e, struct lines *l)
 {
+    static const char *const taken[] = {"lindorm", "default", "global"};
     const struct user_change *u = e->change;
 
     TRY(check_system(e, bytes_str(e->by->instance)));
+    for (size_t i = 0; i < PORT_COUNT(taken); i++)
+        if (u->instance.len == strlen(taken[i]) &&
+            strncasecmp(u->instance.ptr, taken[i], u->instance.len) == 0)
+            return fail(e->c, E_PARAMETER, "'%s' is no name for a new database", taken[i]);
     if (is_instance(l, u->instance) || credential_at(e->by, u->instance))
         return fail(e->c, E_EXIST, "database exists");
     line_add(l, u->instance, bytes_str(e->by->id), bytes_str(e->by->secret), grants_all());

@@ -6,6 +6,7 @@
 
 /* The protocol's types that clients send. */
 enum code {
+    CODE_DECIMAL = 0, /* of MySQL Connector/Python; others send NEWDECIMAL */
     CODE_TINY = 1,
     CODE_SHORT = 2,
     CODE_LONG = 3,
@@ -155,6 +156,7 @@ static bool value_read(struct reader *r, struct parameter_type type, struct wr_v
     case CODE_NULL:
         out->type = WR_NULL;
         return true;
+    case CODE_DECIMAL:
     case CODE_VARCHAR:
     case CODE_JSON:
     case CODE_NEWDECIMAL:

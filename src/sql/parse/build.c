@@ -327,8 +327,20 @@ struct type_name build_whole_type(struct parse *p, const struct token *name,
 struct expr *build_cast(struct parse *p, struct expr *e, const struct type_name *type,
                         const struct token *t)
 {
-    return build_expr(
-        p, &(struct expr){.type = EXPR_CAST, .at = t->at, .left = e, .text = type->name});
+    return build_expr(p, &(struct expr){.type = EXPR_CAST,
+                                        .at = t->at,
+                                        .left = e,
+                                        .text = type->name,
+                                        .index = type->has_length ? type->length : 0});
+}
+
+struct from_list *build_tables(struct from_list *l)
+{
+    const struct from_item *f = l ? l->first : NULL;
+    bool dual = f && !f->next && !f->select && !f->name.database.ptr && f->name.table.len == 4 &&
+                strncasecmp(f->name.table.ptr, "dual", 4) == 0;
+
+    return dual ? NULL : l;
 }
 
 struct expr *build_tuple(struct parse *p, struct expr_list *l, const struct token *t)

@@ -69,6 +69,8 @@ struct type_name build_whole_type(struct parse *p, const struct token *name,
                                   const struct token *second);
 struct expr *build_cast(struct parse *p, struct expr *e, const struct type_name *type,
                         const struct token *t);
+/* NULL for DUAL, which stands for no table. */
+struct from_list *build_tables(struct from_list *l);
 struct expr *build_tuple(struct parse *p, struct expr_list *l, const struct token *t);
 struct expr *build_subselect(struct parse *p, enum expr_type type, struct select *s,
                              const struct token *t);

@@ -140,7 +140,7 @@ alias(A) ::= AS TEXT(N). { A = N.text; }
 alias(A) ::= name(N). { A = N.text; }
 
 from(A) ::= . { A = NULL; }
-from(A) ::= FROM from_list(L). { A = L; }
+from(A) ::= FROM from_list(L). { A = build_tables(L); }
 
 from_list(A) ::= from_one(F). { A = from_add(p, NULL, F, &(struct from_item){.join = JOIN_NONE}); }
 from_list(A) ::= from_list(L) COMMA from_one(F). { A = from_add(p, L, F, &(struct from_item){.join = JOIN_CROSS}); }
@@ -622,6 +622,7 @@ setting(A) ::= scope TRANSACTION(N) words. { A = build_item(p, build_value(p, EX
 %type set_to {struct expr *}
 set_to(A) ::= expr(E). { A = E; }
 set_to(A) ::= DEFAULT(T). { A = build_value(p, EXPR_NULL, &T); }
+set_to(A) ::= ON(T). { A = build_value(p, EXPR_TEXT, &T); }
 scope ::= SESSION.
 scope ::= GLOBAL.
 words ::= name.

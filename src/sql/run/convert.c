@@ -394,8 +394,9 @@ int convert_value(struct run *r, const struct table_column *column, const struct
         text.len = TEXT_SHOWN_MAX;
     if (how == OUT_OF_RANGE)
         return run_fail(r, FAULT_RANGE, RUN_TEXT(column->name), RUN_TEXT(text));
-    return run_fail(r, FAULT_VALUE, types[column->type].name, RUN_TEXT(text),
-                    RUN_TEXT(column->name));
+    return run_fail(
+        r, column->type >= WR_DATE && column->type <= WR_TIMESTAMP ? FAULT_MOMENT : FAULT_VALUE,
+        types[column->type].name, RUN_TEXT(text), RUN_TEXT(column->name));
 }
 
 /* Digits as the narrowest of the number types that has them. */
@@ -417,6 +418,11 @@ static void negate(struct arena *a, struct wr_value *v)
 {
     switch (v->type) {
     case WR_BIGINT:
+        if (v->integer == INT64_MIN)
+            *v = (struct wr_value){.type = WR_UBIGINT, .uinteger = (uint64_t)INT64_MAX + 1};
+        else
+            v->integer = -v->integer;
+        break;
     case WR_UBIGINT:
         number_of(convert_text(a, v), true, a, v);
         break;
@@ -456,8 +462,10 @@ bool convert_constant(struct run *r, const struct expr *e, struct wr_value *out)
     case EXPR_UNARY:
         if (e->op != OP_NEGATE || !convert_constant(r, e->left, out))
             return false;
-        if (out->type == WR_DECIMAL)
-            out->bytes = arena_printf(r->arena, "-%.*s", RUN_TEXT(out->bytes));
+        if (out->type == WR_DECIMAL) /* never two signs: SQLite would read a comment */
+            out->bytes = bytes_starts(out->bytes, BYTES_LIT("-"))
+                             ? bytes_skip(out->bytes, 1)
+                             : arena_printf(r->arena, "-%.*s", RUN_TEXT(out->bytes));
         else
             negate(r->arena, out);
         return out->type != WR_NULL && out->type != WR_VARCHAR;

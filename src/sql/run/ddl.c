@@ -158,8 +158,11 @@ static int columns_make(struct run *r, const struct statement *s, struct wr_crea
     size_t n = 0;
     uint32_t length;
 
-    for (const struct column_definition *c = s->definitions; c; c = c->next)
-        n++;
+    for (const struct column_definition *c = s->definitions; c; c = c->next, n++)
+        for (const struct column_definition *other = s->definitions; other != c;
+             other = other->next)
+            if (bytes_equal(c->name, other->name))
+                return run_fail(r, FAULT_COLUMN_EXISTS, RUN_TEXT(c->name));
     defined = ARENA_ARRAY(r->arena, struct wr_defined_column, n + 1);
     for (const struct column_definition *c = s->definitions; c; c = c->next) {
         if (is_key(out, c->name))

@@ -3,44 +3,20 @@
 #include "base/floor_div.h"
 #include "sql/calendar.h"
 #include "sql/run/convert.h"
+#include "sql/run/function_own.h"
 #include "sql/run/moment.h"
 #include "sql/run/order.h"
 #include "sql/run/scan.h"
 
 #include <math.h>
-#include <openssl/evp.h>
 #include <sqlite3.h>
 #include <stdlib.h>
-#include <string.h>
 
-typedef void function_fn(sqlite3_context *c, int count, sqlite3_value **v);
-
-static bytes value_bytes(sqlite3_value *v)
-{
-    const void *p = sqlite3_value_type(v) == SQLITE_BLOB ? sqlite3_value_blob(v)
-                                                         : (const void *)sqlite3_value_text(v);
-
-    return bytes_of(p ? p : "", p ? (size_t)sqlite3_value_bytes(v) : 0);
-}
-
-static bool any_null(sqlite3_context *c, int count, sqlite3_value **v)
-{
-    for (int i = 0; i < count; i++)
-        if (sqlite3_value_type(v[i]) == SQLITE_NULL) {
-            sqlite3_result_null(c);
-            return true;
-        }
-    return false;
-}
+#define ROUND_PLACES_MAX 30 /* as MySQL has it */
 
 static struct run *run_of(sqlite3_context *c)
 {
     return ((struct scan_module *)sqlite3_user_data(c))->run;
-}
-
-static void result_text(sqlite3_context *c, bytes text)
-{
-    sqlite3_result_text64(c, text.ptr, text.len, SQLITE_TRANSIENT, SQLITE_UTF8);
 }
 
 /* A value of the type that the second one is, as people read it. */
@@ -55,7 +31,7 @@ static void wr_shown(sqlite3_context *c, int count, sqlite3_value **v)
     if (value.type == WR_NULL)
         sqlite3_result_null(c);
     else
-        result_text(c, convert_shown(&a, &value));
+        function_result(c, convert_shown(&a, &value));
     arena_release(&a);
 }
 
@@ -65,7 +41,7 @@ static void wr_div(sqlite3_context *c, int count, sqlite3_value **v)
 {
     double by = sqlite3_value_double(v[1]);
 
-    if (any_null(c, count, v))
+    if (function_any_null(c, count, v))
         return;
     if (by == 0)
         sqlite3_result_null(c);
@@ -79,25 +55,44 @@ static bool both_whole(sqlite3_value **v)
            sqlite3_value_numeric_type(v[1]) == SQLITE_INTEGER;
 }
 
+static void whole_of(sqlite3_context *c, double real)
+{
+    if (real >= -0x1p63 && real < 0x1p63)
+        sqlite3_result_int64(c, (sqlite3_int64)real);
+    else
+        sqlite3_result_error(c, "integer overflow", -1);
+}
+
 static void wr_div_whole(sqlite3_context *c, int count, sqlite3_value **v)
 {
     double by = sqlite3_value_double(v[1]);
 
-    if (any_null(c, count, v))
+    if (function_any_null(c, count, v))
         return;
     if (by == 0)
         sqlite3_result_null(c);
     else if (both_whole(v) && sqlite3_value_int64(v[1]) != -1)
         sqlite3_result_int64(c, sqlite3_value_int64(v[0]) / sqlite3_value_int64(v[1]));
     else
-        sqlite3_result_int64(c, (sqlite3_int64)trunc(sqlite3_value_double(v[0]) / by));
+        whole_of(c, trunc(sqlite3_value_double(v[0]) / by));
+}
+
+/* Rounded as MySQL does, from a text what stands in front. */
+static void wr_signed(sqlite3_context *c, int count, sqlite3_value **v)
+{
+    if (function_any_null(c, count, v))
+        return;
+    if (sqlite3_value_type(v[0]) == SQLITE_FLOAT)
+        whole_of(c, round(sqlite3_value_double(v[0])));
+    else
+        sqlite3_result_int64(c, sqlite3_value_int64(v[0]));
 }
 
 static void wr_mod(sqlite3_context *c, int count, sqlite3_value **v)
 {
     double by = sqlite3_value_double(v[1]);
 
-    if (any_null(c, count, v))
+    if (function_any_null(c, count, v))
         return;
     if (by == 0)
         sqlite3_result_null(c);
@@ -109,16 +104,39 @@ static void wr_mod(sqlite3_context *c, int count, sqlite3_value **v)
         sqlite3_result_double(c, fmod(sqlite3_value_double(v[0]), by));
 }
 
+/* Away from zero, as printed digits are: 0.15 to one place is 0.2. */
+static void wr_round(sqlite3_context *c, int count, sqlite3_value **v)
+{
+    double x = sqlite3_value_double(v[0]), unit;
+    int64_t places = count > 1 ? sqlite3_value_int64(v[1]) : 0;
+    char *digits;
+
+    if (function_any_null(c, count, v))
+        return;
+    if (places < 0) {
+        unit = pow(10, places < -400 ? 400 : (double)-places);
+        sqlite3_result_double(c, isfinite(unit) ? round(x / unit) * unit : 0);
+        return;
+    }
+    digits =
+        sqlite3_mprintf("%.*f", (int)(places < ROUND_PLACES_MAX ? places : ROUND_PLACES_MAX), x);
+    if (digits)
+        sqlite3_result_double(c, strtod(digits, NULL));
+    else
+        sqlite3_result_error_nomem(c);
+    sqlite3_free(digits);
+}
+
 static void wr_xor(sqlite3_context *c, int count, sqlite3_value **v)
 {
-    if (!any_null(c, count, v))
+    if (!function_any_null(c, count, v))
         sqlite3_result_int(c,
                            (sqlite3_value_double(v[0]) != 0) != (sqlite3_value_double(v[1]) != 0));
 }
 
 static void wr_bit_xor(sqlite3_context *c, int count, sqlite3_value **v)
 {
-    if (!any_null(c, count, v))
+    if (!function_any_null(c, count, v))
         sqlite3_result_int64(c, sqlite3_value_int64(v[0]) ^ sqlite3_value_int64(v[1]));
 }
 
@@ -127,12 +145,13 @@ static void wr_decimal(sqlite3_context *c, int count, sqlite3_value **v)
 {
     struct arena a;
 
-    if (any_null(c, count, v))
+    if (function_any_null(c, count, v))
         return;
     arena_init(&a, NULL, 0);
     sqlite3_result_double(
-        c, strtod(arena_printf(&a, "%.*s", RUN_TEXT(order_to_decimal(&a, value_bytes(v[0])))).ptr,
-                  NULL));
+        c,
+        strtod(arena_printf(&a, "%.*s", RUN_TEXT(order_to_decimal(&a, function_bytes(v[0])))).ptr,
+               NULL));
     arena_release(&a);
 }
 
@@ -140,156 +159,13 @@ static void wr_unsigned(sqlite3_context *c, int count, sqlite3_value **v)
 {
     uint64_t n;
 
-    if (any_null(c, count, v))
+    if (function_any_null(c, count, v))
         return;
-    n = order_to_unsigned(value_bytes(v[0]));
+    n = order_to_unsigned(function_bytes(v[0]));
     if (n <= INT64_MAX)
         sqlite3_result_int64(c, (sqlite3_int64)n);
     else
         sqlite3_result_double(c, (double)n);
-}
-
-/* ---- texts ---- */
-
-static void wr_length(sqlite3_context *c, int count, sqlite3_value **v)
-{
-    if (!any_null(c, count, v))
-        sqlite3_result_int64(c, (sqlite3_int64)value_bytes(v[0]).len);
-}
-
-static void wr_concat(sqlite3_context *c, int count, sqlite3_value **v)
-{
-    struct arena a;
-    struct buf b;
-
-    if (any_null(c, count, v))
-        return;
-    arena_init(&a, NULL, 0);
-    buf_init(&b, &a, 0);
-    for (int i = 0; i < count; i++)
-        buf_put_bytes(&b, value_bytes(v[i]));
-    result_text(c, b.len ? buf_bytes(&b) : BYTES_LIT(""));
-    arena_release(&a);
-}
-
-static bool is_inside(uint8_t c) /* of a character */
-{
-    return (c & 0xc0) == 0x80;
-}
-
-/* Where the n-th character from the front begins. */
-static size_t character_at(bytes text, int64_t n)
-{
-    size_t at = 0;
-
-    for (; n > 0 && at < text.len; n--)
-        for (at++; at < text.len && is_inside(bytes_u8(text)[at]); at++)
-            ;
-    return at;
-}
-
-static int64_t characters(bytes text)
-{
-    int64_t n = 0;
-
-    for (size_t i = 0; i < text.len; i++)
-        n += !is_inside(bytes_u8(text)[i]);
-    return n;
-}
-
-static void wr_left(sqlite3_context *c, int count, sqlite3_value **v)
-{
-    bytes text;
-
-    if (any_null(c, count, v))
-        return;
-    text = value_bytes(v[0]);
-    result_text(c, bytes_of(text.ptr, character_at(text, sqlite3_value_int64(v[1]))));
-}
-
-static void wr_right(sqlite3_context *c, int count, sqlite3_value **v)
-{
-    int64_t n;
-    bytes text;
-
-    if (any_null(c, count, v))
-        return;
-    text = value_bytes(v[0]);
-    n = characters(text) - sqlite3_value_int64(v[1]);
-    result_text(c, bytes_skip(text, character_at(text, n)));
-}
-
-static void wr_reverse(sqlite3_context *c, int count, sqlite3_value **v)
-{
-    uint8_t *to;
-    bytes text;
-    size_t at = 0;
-
-    if (any_null(c, count, v))
-        return;
-    text = value_bytes(v[0]);
-    to = mem_alloc(text.len);
-    while (at < text.len) {
-        size_t next = at + character_at(bytes_skip(text, at), 1);
-
-        memcpy(to + text.len - next, bytes_u8(text) + at, next - at);
-        at = next;
-    }
-    result_text(c, bytes_of(to, text.len));
-    mem_free(to);
-}
-
-/* The place of the first text in the second, from 1, from the third on; 0: it is not in it. */
-static void wr_locate(sqlite3_context *c, int count, sqlite3_value **v)
-{
-    int64_t from = count > 2 ? sqlite3_value_int64(v[2]) - 1 : 0;
-    const char *found = NULL;
-    bytes part, text, rest;
-
-    if (any_null(c, count, v))
-        return;
-    part = value_bytes(v[0]);
-    text = value_bytes(v[1]);
-    if (from >= 0 && from <= characters(text)) {
-        rest = bytes_skip(text, character_at(text, from));
-        found = part.len ? memmem(rest.ptr, rest.len, part.ptr, part.len) : rest.ptr;
-    }
-    sqlite3_result_int64(
-        c,
-        found ? characters(bytes_of(text.ptr, (size_t)(found - (const char *)text.ptr))) + 1 : 0);
-}
-
-static void wr_start_with(sqlite3_context *c, int count, sqlite3_value **v)
-{
-    if (!any_null(c, count, v))
-        sqlite3_result_int(c, bytes_starts(value_bytes(v[0]), value_bytes(v[1])));
-}
-
-static void digest(sqlite3_context *c, const EVP_MD *md, bytes text)
-{
-    static const char digits[] = "0123456789abcdef";
-    uint8_t raw[EVP_MAX_MD_SIZE];
-    char hex[2 * EVP_MAX_MD_SIZE];
-    unsigned n;
-
-    EVP_Digest(text.ptr, text.len, raw, &n, md, NULL);
-    for (unsigned i = 0; i < n; i++) {
-        hex[2 * i] = digits[raw[i] >> 4];
-        hex[2 * i + 1] = digits[raw[i] & 15];
-    }
-    result_text(c, bytes_of(hex, 2 * (size_t)n));
-}
-
-static void wr_md5(sqlite3_context *c, int count, sqlite3_value **v)
-{
-    if (!any_null(c, count, v))
-        digest(c, EVP_md5(), value_bytes(v[0]));
-}
-
-static void wr_sha256(sqlite3_context *c, int count, sqlite3_value **v)
-{
-    if (!any_null(c, count, v))
-        digest(c, EVP_sha256(), value_bytes(v[0]));
 }
 
 /* ---- moments: milliseconds since 1970 ---- */
@@ -308,8 +184,14 @@ static void wr_unix_timestamp(sqlite3_context *c, int count, sqlite3_value **v)
 
 static void wr_from_unixtime(sqlite3_context *c, int count, sqlite3_value **v)
 {
-    if (!any_null(c, count, v))
-        sqlite3_result_int64(c, llround(sqlite3_value_double(v[0]) * 1000));
+    double ms = sqlite3_value_double(v[0]) * 1000;
+
+    if (function_any_null(c, count, v))
+        return;
+    if (ms >= (double)CALENDAR_MS_MIN && ms <= (double)CALENDAR_MS_MAX)
+        sqlite3_result_int64(c, llround(ms));
+    else
+        sqlite3_result_null(c);
 }
 
 /* A moment, or its text. False: it is none, and the result is NULL. */
@@ -319,7 +201,8 @@ static bool moment(sqlite3_context *c, sqlite3_value *v, int64_t *ms)
 
     *ms = is ? sqlite3_value_int64(v) : 0;
     if (!is)
-        is = sqlite3_value_type(v) == SQLITE_TEXT && calendar_parse_timestamp(value_bytes(v), ms);
+        is =
+            sqlite3_value_type(v) == SQLITE_TEXT && calendar_parse_timestamp(function_bytes(v), ms);
     if (is && *ms >= CALENDAR_MS_MIN && *ms <= CALENDAR_MS_MAX)
         return true;
     sqlite3_result_null(c);
@@ -352,7 +235,7 @@ static void wr_database(sqlite3_context *c, int count, sqlite3_value **v)
 
     (void)count, (void)v;
     if (database.len)
-        result_text(c, database);
+        function_result(c, database);
     else
         sqlite3_result_null(c);
 }
@@ -360,7 +243,7 @@ static void wr_database(sqlite3_context *c, int count, sqlite3_value **v)
 static void wr_user(sqlite3_context *c, int count, sqlite3_value **v)
 {
     (void)count, (void)v;
-    result_text(c, run_of(c)->session->conf.user);
+    function_result(c, run_of(c)->session->conf.user);
 }
 
 static void wr_version_text(sqlite3_context *c, int count, sqlite3_value **v)
@@ -369,7 +252,7 @@ static void wr_version_text(sqlite3_context *c, int count, sqlite3_value **v)
 
     (void)count, (void)v;
     arena_init(&a, NULL, 0);
-    result_text(c, arena_printf(&a, SESSION_VERSION_PREFIX "%s", wr_version()));
+    function_result(c, arena_printf(&a, SESSION_VERSION_PREFIX "%s", wr_version()));
     arena_release(&a);
 }
 
@@ -381,30 +264,18 @@ static void wr_connection(sqlite3_context *c, int count, sqlite3_value **v)
 
 int function_register(struct sqlite3 *sqlite, struct scan_module *m)
 {
-    static const struct {
-        const char *name;
-        int count;
-        function_fn *fn;
-        bool same; /* the same values give the same, whenever */
-    } functions[] = {
+    static const struct function functions[] = {
         {"wr_div", 2, wr_div, true},
         {"wr_div_whole", 2, wr_div_whole, true},
+        {"wr_signed", 1, wr_signed, true},
         {"wr_mod", 2, wr_mod, true},
+        {"wr_round", 1, wr_round, true},
+        {"wr_round", 2, wr_round, true},
         {"wr_xor", 2, wr_xor, true},
         {"wr_bit_xor", 2, wr_bit_xor, true},
         {"wr_decimal", 1, wr_decimal, true},
         {"wr_unsigned", 1, wr_unsigned, true},
         {"wr_shown", 2, wr_shown, true},
-        {"wr_length", 1, wr_length, true},
-        {"wr_concat", -1, wr_concat, true},
-        {"wr_left", 2, wr_left, true},
-        {"wr_right", 2, wr_right, true},
-        {"wr_reverse", 1, wr_reverse, true},
-        {"wr_locate", 2, wr_locate, true},
-        {"wr_locate", 3, wr_locate, true},
-        {"wr_start_with", 2, wr_start_with, true},
-        {"wr_md5", 1, wr_md5, true},
-        {"wr_sha256", 1, wr_sha256, true},
         {"wr_now", 0, wr_now, false},
         {"wr_unix_timestamp", 0, wr_unix_timestamp, false},
         {"wr_from_unixtime", 1, wr_from_unixtime, true},
@@ -415,12 +286,8 @@ int function_register(struct sqlite3 *sqlite, struct scan_module *m)
         {"wr_version", 0, wr_version_text, false},
         {"wr_connection", 0, wr_connection, false},
     };
-    int code = SQLITE_OK;
+    int code = function_create(sqlite, functions, PORT_COUNT(functions), m);
 
-    for (size_t i = 0; i < PORT_COUNT(functions) && code == SQLITE_OK; i++)
-        code =
-            sqlite3_create_function_v2(sqlite, functions[i].name, functions[i].count,
-                                       SQLITE_UTF8 | (functions[i].same ? SQLITE_DETERMINISTIC : 0),
-                                       m, functions[i].fn, NULL, NULL, NULL);
+    code = code == SQLITE_OK ? function_texts_register(sqlite) : code;
     return code == SQLITE_OK ? moment_register(sqlite) : code;
 }

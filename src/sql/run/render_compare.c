@@ -1,6 +1,28 @@
 #include "sql/run/convert.h"
 #include "sql/run/render_own.h"
 
+static bool is_number(enum wr_type type)
+{
+    return (type >= WR_BOOLEAN && type <= WR_BIGINT) || type == WR_UBIGINT || type == WR_FLOAT ||
+           type == WR_DOUBLE || type == WR_DECIMAL;
+}
+
+/* A constant text is compared with a number that is no column's as the number that it begins with,
+ * as MySQL does: to SQLite each number is less than each text. */
+static bool is_text_beside_number(struct render *w, const struct scope *s, const struct expr *e,
+                                  const struct expr *with)
+{
+    struct table_column column;
+    struct wr_value v;
+
+    if (!convert_constant(w->r, e, &v) || v.type != WR_VARCHAR || scope_column(s, with, &column))
+        return false;
+    if (convert_constant(w->r, with, &v))
+        return is_number(v.type);
+    return (with->type == EXPR_CALL || with->type == EXPR_BINARY || with->type == EXPR_UNARY) &&
+           is_number(render_type_likely(s, with));
+}
+
 /* The side of a comparison whose other side is `with`: a constant becomes what the column holds. */
 int render_side(struct render *w, const struct scope *s, const struct expr *e,
                 const struct expr *with)
@@ -12,6 +34,12 @@ int render_side(struct render *w, const struct scope *s, const struct expr *e,
         render_put(w, "wr_moment(");
         render_text(w, e->text);
         render_put(w, ")");
+        return 0;
+    }
+    if (is_text_beside_number(w, s, e, with)) {
+        render_put(w, "cast(");
+        RUN_TRY(render_expr(w, s, e));
+        render_put(w, " as real)");
         return 0;
     }
     if (!scope_column(s, with, &column) || !convert_constant(w->r, e, &v) || v.type == WR_NULL)

@@ -144,11 +144,13 @@ static int put_case(struct render *w, const struct scope *s, const struct expr *
 static int put_cast(struct render *w, const struct scope *s, const struct expr *e)
 {
     static const struct {
-        const char *name, *as;
-    } casts[] = {{"char", "text"},        {"varchar", "text"},   {"signed", "integer"},
-                 {"unsigned", "integer"}, {"bigint", "integer"}, {"integer", "integer"},
-                 {"int", "integer"},      {"double", "real"},    {"float", "real"},
-                 {"binary", "blob"},      {"varbinary", "blob"}};
+        const char *name, *before, *behind;
+    } casts[] = {{"char", "cast(", " as text)"},     {"varchar", "cast(", " as text)"},
+                 {"signed", "wr_signed(", ")"},      {"unsigned", "wr_signed(", ")"},
+                 {"bigint", "wr_signed(", ")"},      {"integer", "wr_signed(", ")"},
+                 {"int", "wr_signed(", ")"},         {"double", "cast(", " as real)"},
+                 {"float", "cast(", " as real)"},    {"binary", "cast(", " as blob)"},
+                 {"varbinary", "cast(", " as blob)"}};
 
     if (render_is_moment(e)) {
         render_put(w, "wr_moment(");
@@ -165,11 +167,14 @@ static int put_cast(struct render *w, const struct scope *s, const struct expr *
 
     for (size_t i = 0; i < PORT_COUNT(casts); i++)
         if (run_is_word(e->text, casts[i].name)) {
-            render_put(w, "cast(");
+            bool cut = e->index && strcmp(casts[i].behind, " as text)") == 0;
+
+            render_put(w, cut ? "wr_left(" : "");
+            render_put(w, casts[i].before);
             RUN_TRY(render_number(w, s, e->left));
-            render_put(w, " as ");
-            render_put(w, casts[i].as);
-            render_put(w, ")");
+            render_put(w, casts[i].behind);
+            if (cut)
+                render_put(w, arena_printf(w->r->arena, ", %" PRIu32 ")", e->index).ptr);
             return 0;
         }
     return run_fail(w->r, FAULT_TYPE, RUN_TEXT(e->text), " that CAST makes");

@@ -1,3 +1,4 @@
+#include "sql/run/convert.h"
 #include "sql/run/information.h"
 #include "sql/run/render_own.h"
 #include "sql/run/undeclared.h"
@@ -268,6 +269,24 @@ static bool orders_versions(const struct render *w, const struct scope *s, const
     return true;
 }
 
+/* Of LIMIT and OFFSET. What is past 64 bits, as MySQL's manual has it for "all others", is all that
+ * there can be. A parameter is NULL while its statement is prepared. */
+static int put_count(struct render *w, const char *before, const struct expr *e)
+{
+    static const struct table_column whole = {.type = WR_BIGINT};
+    struct wr_value v, n = {.type = WR_NULL};
+
+    render_put(w, before);
+    if (!convert_constant(w->r, e, &v) || v.type == WR_NULL)
+        return render_expr(w, NULL, e);
+    if (v.type == WR_UBIGINT && v.uinteger > INT64_MAX)
+        v = (struct wr_value){.type = WR_BIGINT, .integer = INT64_MAX};
+    if (!convert_try(w->r->arena, &whole, &v, &n) || n.integer < 0)
+        return run_fail(w->r, FAULT_LIMIT, RUN_TEXT(convert_shown(w->r->arena, &v)));
+    render_stored(w, &n);
+    return 0;
+}
+
 static int put_tail(struct render *w, const struct scope *s, const struct select *q)
 {
     if (q->group) {
@@ -285,15 +304,9 @@ static int put_tail(struct render *w, const struct scope *s, const struct select
         if (orders_versions(w, s, q))
             render_put(w, ", \"" TABLE_VERSION "\"");
     }
-    if (q->limit) {
-        render_put(w, " limit ");
-        RUN_TRY(render_expr(w, s, q->limit));
-    }
-    if (q->offset) {
-        render_put(w, " offset ");
-        RUN_TRY(render_expr(w, s, q->offset));
-    }
-    return 0;
+    if (q->limit)
+        RUN_TRY(put_count(w, " limit ", q->limit));
+    return q->offset ? put_count(w, " offset ", q->offset) : 0;
 }
 
 static bool may_join(const struct run *r, const struct from_list *l)

@@ -206,6 +206,8 @@ static void test_databases(void **state)
     assert_int_equal(change("root", u), E_EXIST);
     u.instance = BYTES_LIT("a b");
     assert_int_not_equal(change("root", u), 0);
+    u.instance = BYTES_LIT("Default");
+    assert_int_equal(change("root", u), E_PARAMETER);
     u = (struct user_change){.action = USER_DROP_DATABASE, .instance = BYTES_LIT("fresh")};
     assert_int_equal(change("half", u), E_PERMISSION);
     assert_int_equal(change("root", u), 0);

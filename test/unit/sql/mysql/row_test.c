@@ -145,6 +145,21 @@ static void test_types_are_kept(void **state)
     assert_true(parameters_parse(&r, types, &known, none, 0, v));
 }
 
+/* MySQL Connector/Python names the oldest type. */
+static void test_old_decimal(void **state)
+{
+    struct parameter_type types[1] = {{0, false}};
+    const bytes none[1] = {BYTES_NONE};
+    struct wr_value v[1];
+    bool known = false;
+    struct reader r = reader_of(BYTES_LIT("\0\x01\0\0\x05"
+                                          "3.125"));
+
+    (void)state;
+    assert_true(parameters_parse(&r, types, &known, none, 1, v));
+    assert_true(v[0].type == WR_VARCHAR && bytes_equal(v[0].bytes, BYTES_LIT("3.125")));
+}
+
 static void test_bad_parameters(void **state)
 {
     static const bytes bad[] = {
@@ -248,6 +263,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_text, begin, end),
         cmocka_unit_test_setup_teardown(test_binary_comes_back, begin, end),
         cmocka_unit_test(test_types_are_kept),
+        cmocka_unit_test(test_old_decimal),
         cmocka_unit_test(test_bad_parameters),
         cmocka_unit_test(test_numbers_read_back),
         cmocka_unit_test_setup_teardown(test_replies, begin, end),
