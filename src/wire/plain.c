@@ -620,9 +620,10 @@ uint8_t *plain_put_row(uint8_t *p, const struct wr_row *row, uint32_t key_mask)
 
 /* ---- writing changes */
 
+/* A deletion that has one is sent as it is, and refused by the server. */
 static bool cell_has_value(const struct wr_cell *cell)
 {
-    return cell->op == WR_CELL_PUT || cell->op == WR_CELL_INCREMENT;
+    return cell->op == WR_CELL_PUT || cell->op == WR_CELL_INCREMENT || cell->value.type != WR_NULL;
 }
 
 static size_t change_cell_size(const struct wr_cell *cell)

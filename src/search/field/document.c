@@ -168,6 +168,15 @@ static bool convert_ip(struct arena *a, const struct wr_value *v, bytes *out)
     return v->type == WR_VARCHAR && ip_of_text(v->bytes, address);
 }
 
+bool document_is_whole(const struct wr_value *v)
+{
+    double real;
+
+    if (v->type == WR_DOUBLE)
+        return v->real == trunc(v->real);
+    return v->type != WR_VARCHAR || !read_real(v->bytes, &real) || real == trunc(real);
+}
+
 bool document_convert(struct arena *a, const struct search_field *f, const struct wr_value *v,
                       struct document_value *out)
 {

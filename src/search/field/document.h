@@ -32,6 +32,9 @@ struct document {
 void document_fill(struct ctx *c, const struct search_schema *s, const struct wr_row *row,
                    struct document *doc);
 
+/* False: a number with a fraction, which a LONG field takes the whole part of. */
+bool document_is_whole(const struct wr_value *v);
+
 /* One value as the field has it: from a row, or from a query. False: it does not fit. */
 bool document_convert(struct arena *a, const struct search_field *f, const struct wr_value *v,
                       struct document_value *out);

@@ -40,6 +40,7 @@ struct search_schema {
     uint64_t *asked; /* of one search's own copy: a bit for each field that was looked for */
 };
 
+#define SEARCH_VECTORS_MAX 5
 #define SEARCH_FIELDS_MAX 1000
 #define SEARCH_DIMENSION_MAX 4096
 

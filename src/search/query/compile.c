@@ -124,6 +124,8 @@ static int term_node(struct about *a, const struct wr_value *term, struct node *
     }
     if (!document_convert(&q->c->arena, a->field, term, &v))
         return fail(q->c, E_PARAMETER, UNFIT);
+    if (a->field->type == WR_FIELD_LONG && !document_is_whole(term))
+        return E_OK; /* no row has 1.5 there */
     if (a->field->kind == FIELD_TEXT)
         return node_text_term(q, a->at, v.text, a->weight, a->scores, out);
     if (!a->col)

@@ -13,7 +13,7 @@ static int check_sortable(struct ctx *c, const struct search_field *f, bytes nam
         return fail(c, E_PARAMETER, "[sort] field: %.*s does not exist", BYTES_FMT(name));
     if (geo ? f->type != WR_FIELD_GEO_POINT
             : (f->kind != FIELD_NUMBER && f->kind != FIELD_ORDINAL) ||
-                  f->type == WR_FIELD_GEO_POINT)
+                  f->type == WR_FIELD_GEO_POINT || f->type == WR_FIELD_FUZZY_KEYWORD)
         return fail(c, E_PARAMETER, "[sort] field_name:%.*s type:%s is invalid", BYTES_FMT(name),
                     search_type_name(f->type));
     return E_OK;

@@ -82,12 +82,24 @@ static int table_op_create_table(struct catalog_txn *x, struct call *call)
     return catalog_txn_put(x, s);
 }
 
+/* Is it the name of the table itself, or of an index that it has? */
+static bool is_taken(const struct schema *s, bytes name)
+{
+    bool taken = bytes_equal(name, s->d.table);
+
+    for (size_t i = 0; i < s->d.index_count; i++)
+        taken |= bytes_equal(name, s->d.indexes[i].name);
+    return taken;
+}
+
 static int create_index(struct catalog_txn *x, struct call *call)
 {
     const struct wr_create_index *create = &call->req->create_index;
     struct schema s = catalog_txn_draft(x);
 
     TRY(check_not_index(x, "an index has no indexes"));
+    if (is_taken(&s, create->index.name))
+        return fail_code(x->c, E_EXIST);
     TRY(index_check_count(x->c, &x->db->limits, s.d.index_count + 1));
     TRY(index_check_options(x->c, &s.d.options));
     TRY(index_check(x->c, &x->db->limits, &s.d, &create->index, create->scalar_index_keys));
@@ -229,6 +241,35 @@ static int check_series_stays(struct catalog_txn *x, const struct schema *s)
     return E_OK;
 }
 
+/* A table keeps to what its search indexes need of it (search_catalog.c). */
+static int check_search_stays(struct catalog_txn *x, const struct schema *s)
+{
+    const struct wr_table_options *o = &s->d.options;
+
+    if (s->search_count && o->max_versions != 1)
+        return fail(
+            x->c, E_PARAMETER,
+            "A table with a search index keeps one version of a cell: its max_versions is %d.",
+            o->max_versions);
+    for (size_t i = 0; i < s->search_count; i++) {
+        const struct schema_search *search = &s->searches[i];
+
+        if (search->ttl_s == -1)
+            continue;
+        if (o->allow_update)
+            return fail(x->c, E_PARAMETER,
+                        "The search index [%.*s] has a time to live, and so its table allows no "
+                        "updates (allow_update false).",
+                        BYTES_FMT(search->name));
+        if (o->ttl_s != -1 && search->ttl_s > o->ttl_s)
+            return fail(x->c, E_PARAMETER,
+                        "The time to live of the search index [%.*s], %d s, is longer than its "
+                        "table's, %d s.",
+                        BYTES_FMT(search->name), search->ttl_s, o->ttl_s);
+    }
+    return E_OK;
+}
+
 static int update_table(struct catalog_txn *x, struct call *call)
 {
     struct schema *s;
@@ -243,8 +284,10 @@ static int update_table(struct catalog_txn *x, struct call *call)
         stream_follow(x, s);
     if (x->now->schema.d.options.ttl_s == -1 && s->d.options.ttl_s != -1 && x->db->keeps_indexes)
         schema_refill_indexes(x->c, s);
-    if (call->req->update_table.has_options)
+    if (call->req->update_table.has_options) {
+        TRY(check_search_stays(x, s));
         TRY(catalog_index_follow(x, s));
+    }
     if (s->series.spec.by) {
         TRY(check_series_stays(x, s));
         TRY(catalog_series_follow(x, s));

@@ -6,6 +6,8 @@
 #include "table/model/schema_search.h"
 #include "table/search/search_table.h"
 
+#define VECTOR_FLOAT_32 2 /* of wr_vector_options.data_type */
+
 int search_missing(struct ctx *c, bytes index)
 {
     return fail(c, E_SEARCH_INDEX, "search index [%.*s] does not exist", BYTES_FMT(index));
@@ -149,6 +151,28 @@ static int create(struct search_txn *op)
     return catalog_txn_put(x, &s);
 }
 
+/* Of a new index alone: one that is there stays as it is. */
+static int check_vectors(struct ctx *c, const struct wr_search_schema *d)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < d->field_count; i++) {
+        const struct wr_field_schema *f = &d->fields[i];
+
+        if (f->type != WR_FIELD_VECTOR)
+            continue;
+        if (++n > SEARCH_VECTORS_MAX)
+            return fail(c, E_PARAMETER, "A search index has at most %d VECTOR fields.",
+                        SEARCH_VECTORS_MAX);
+        if (f->vector.data_type && f->vector.data_type != VECTOR_FLOAT_32)
+            return fail(c, E_PARAMETER,
+                        "The VECTOR field '%.*s' has data type %d, which is not known; %d, 32-bit "
+                        "floats, is.",
+                        BYTES_FMT(f->name), f->vector.data_type, VECTOR_FLOAT_32);
+    }
+    return E_OK;
+}
+
 int create_search_index_start(struct call *call)
 {
     const struct wr_create_search_index *req = &call->req->create_search_index;
@@ -164,6 +188,7 @@ int create_search_index_start(struct call *call)
                     "A search index that replaces another (source_index_name) is not supported by "
                     "this server yet.");
     TRY(search_schema_make(&call->c, &req->schema, &checked));
+    TRY(check_vectors(&call->c, &req->schema));
     txn_begin(call, req->table, create);
     return E_OK;
 }
