@@ -274,7 +274,7 @@ static rocksdb_options_t *make_options(const struct run *r, rocksdb_cache_t *cac
     rocksdb_block_based_table_options_t *t = rocksdb_block_based_options_create();
 
     for (int i = 0; i < LEVELS; i++)
-        levels[i] = i ? rocksdb_lz4_compression : rocksdb_no_compression;
+        levels[i] = i > 1 ? rocksdb_lz4_compression : rocksdb_no_compression;
     rocksdb_block_based_options_set_block_cache(t, cache);
     rocksdb_block_based_options_set_block_size(t, BLOCK_BYTES);
     rocksdb_block_based_options_set_format_version(t, 5);

@@ -72,13 +72,15 @@ static void set_memory(rocksdb_options_t *o, uint64_t memory_bytes)
     rocksdb_options_set_max_total_wal_size(o, rocks_clamp(2 * buffers, 16 * MIB, 256 * MIB));
 }
 
-/* Files of level 0 live for minutes: compressing them costs more than it saves. */
+/* Files of level 0 live for minutes, and a byte is written into the level below it several times
+ * before it goes on from there: compressing them costs more than it saves. Of RocksDB's list the
+ * second is that level, whatever its number. Where it is the last one the profile decides. */
 static void set_compression(rocksdb_options_t *o, const struct rocks_profile *profile)
 {
     int levels[LEVELS];
 
     for (int i = 0; i < LEVELS; i++)
-        levels[i] = i ? rocksdb_lz4_compression : rocksdb_no_compression;
+        levels[i] = i > 1 ? rocksdb_lz4_compression : rocksdb_no_compression;
     rocksdb_options_set_compression_per_level(o, levels, LEVELS);
     rocksdb_options_set_bottommost_compression(o, profile->bottom);
     if (profile->bottom == rocksdb_zstd_compression)
