@@ -6,12 +6,11 @@
 
 #define BLOCK_BYTES_MIN 8192
 #define BLOCK_BYTES_MAX (1 << 20)
-#define ALIGN 16
 
 struct arena_block {
     struct arena_block *next;
     size_t size;
-    _Alignas(ALIGN) uint8_t data[];
+    _Alignas(ARENA_ALIGN) uint8_t data[];
 };
 
 struct arena_hook {
@@ -22,7 +21,7 @@ struct arena_hook {
 
 void arena_init(struct arena *a, void *first, size_t size)
 {
-    uintptr_t start = ((uintptr_t)first + ALIGN - 1) & ~(uintptr_t)(ALIGN - 1);
+    uintptr_t start = ((uintptr_t)first + ARENA_ALIGN - 1) & ~(uintptr_t)(ARENA_ALIGN - 1);
     uintptr_t end = (uintptr_t)first + size;
 
     *a = (struct arena){0};
@@ -159,7 +158,7 @@ void *arena_alloc(struct arena *a, size_t size)
     size = size ? size : 1;
     if (PORT_UNLIKELY(size > SIZE_MAX / 2))
         mem_exhausted(size);
-    size = (size + ALIGN - 1) & ~(size_t)(ALIGN - 1);
+    size = (size + ARENA_ALIGN - 1) & ~(size_t)(ARENA_ALIGN - 1);
     if (PORT_UNLIKELY((size_t)(a->end - a->at) < size))
         arena_grow(a, size);
     p = a->at;

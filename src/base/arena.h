@@ -40,6 +40,18 @@ void arena_release(struct arena *a);
 /* The same, and it begins again with `first`, as after arena_init(); bounds and meter stay. */
 void arena_restart(struct arena *a, void *first, size_t size);
 
+/* The same, inline, for who does so again and again and has mostly taken nothing beside `first`,
+ * which is aligned for any type. */
+static inline void arena_reuse(struct arena *a, void *first, size_t size)
+{
+    if (PORT_UNLIKELY(a->blocks || a->hooks || a->end != (uint8_t *)first + size)) {
+        arena_restart(a, first, size);
+        return;
+    }
+    a->at = first;
+    a->used = 0;
+}
+
 /* `to` has the cap of `from` and counts where it does. */
 void arena_bound_as(struct arena *to, const struct arena *from);
 
@@ -71,6 +83,21 @@ void *arena_alloc(struct arena *a, size_t size);
  * arena of no more than ARENA_SMALL bytes is let off that. For sizes that a client decides. */
 #define ARENA_SMALL (256 << 10)
 void *arena_try_alloc(struct arena *a, size_t size);
+
+/* The same, inline, for what is taken for each row. */
+#define ARENA_ALIGN 16
+static inline void *arena_try_quick(struct arena *a, size_t size)
+{
+    size_t rounded = (size + ARENA_ALIGN - 1) & ~(size_t)(ARENA_ALIGN - 1);
+    uint8_t *p = a->at;
+
+    if (PORT_UNLIKELY(!size || size > ARENA_SMALL || rounded > (size_t)(a->end - p) ||
+                      (a->cap && a->used + rounded > a->cap)))
+        return arena_try_alloc(a, size);
+    a->at = p + rounded;
+    a->used += rounded;
+    return p;
+}
 
 /* Cleared. */
 void *arena_zalloc(struct arena *a, size_t size);

@@ -64,8 +64,14 @@ static inline void bytes_copy(uint8_t *to, const void *from, size_t n)
 {
     const uint8_t *p = from;
 
-    if (n > 16) {
+    if (n > 64) {
         memcpy(to, p, n);
+    } else if (n > 32) {
+        memcpy(to, p, 32);
+        memcpy(to + n - 32, p + n - 32, 32);
+    } else if (n > 16) {
+        memcpy(to, p, 16);
+        memcpy(to + n - 16, p + n - 16, 16);
     } else if (n >= 8) {
         memcpy(to, p, 8);
         memcpy(to + n - 8, p + n - 8, 8);

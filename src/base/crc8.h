@@ -4,6 +4,7 @@
 #define BASE_CRC8_H
 
 #include "base/bytes.h"
+#include "base/port.h"
 
 /* Goes on from `crc` over n bytes. */
 uint8_t crc8(uint8_t crc, const void *ptr, size_t n);
@@ -16,6 +17,18 @@ extern const uint8_t crc8_tables[8][256];
 static inline uint8_t crc8_byte(uint8_t crc, uint8_t byte)
 {
     return crc8_tables[0][crc ^ byte];
+}
+
+/* As crc8(), for what is mostly a few bytes, such as the names of columns. */
+static inline uint8_t crc8_short(uint8_t crc, const void *ptr, size_t n)
+{
+    const uint8_t *p = ptr;
+
+    if (PORT_UNLIKELY(n > 8))
+        return crc8(crc, ptr, n);
+    for (; n; n--)
+        crc = crc8_byte(crc, *p++);
+    return crc;
 }
 
 #endif

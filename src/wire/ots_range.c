@@ -266,8 +266,7 @@ static int range_body_add(void *arg, const struct wr_row *row)
 {
     struct range_body *body = arg;
     struct buf *b = &body->b;
-    size_t n;
-    uint8_t *p;
+    uint8_t *p, *end;
 
     if (PORT_UNLIKELY(body->matrix))
         return range_body_add_matrix(body, row);
@@ -276,11 +275,15 @@ static int range_body_add(void *arg, const struct wr_row *row)
         plain_put_header(b->data + b->len);
         buf_commit(b, PLAIN_HEADER_BYTES);
     }
-    n = plain_row_size(row, body->mask);
-    if (!range_body_has(b, n))
-        return WR_E_MEMORY;
     p = b->data + b->len;
-    buf_commit(b, (size_t)(plain_put_row(p, row, body->mask) - p));
+    end = plain_try_row(p, b->data + b->capacity, row, body->mask);
+    if (PORT_UNLIKELY(!end)) {
+        if (!range_body_has(b, plain_row_size(row, body->mask)))
+            return WR_E_MEMORY;
+        p = b->data + b->len;
+        end = plain_put_row(p, row, body->mask);
+    }
+    buf_commit(b, (size_t)(end - p));
     return WR_OK;
 }
 

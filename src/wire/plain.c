@@ -34,6 +34,9 @@ enum tag {
 #define EXTENSION_BYTES (5 + SEQUENCE_BYTES) /* behind the extension's length */
 #define EXTENSION_BYTES_ALL (5 + EXTENSION_BYTES)
 
+/* Inlined, so that what is the same in all calls is known there. */
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+
 static const char text_short[] = "Input encoded PK broken, length is shorter than expect.";
 static const char text_form[] = "data format is invalid.";
 
@@ -522,12 +525,22 @@ static inline uint8_t *put_name(uint8_t *p, bytes name)
     return put_bytes(p + 4, name);
 }
 
-/* *value is where the bare value stands then. */
+/* *value is where the bare value stands then. Texts have lines of their own, which read nothing of
+ * the value between their stores: these may be stores to it for all that the compiler knows. */
 static inline uint8_t *put_cell_value(uint8_t *p, const struct wr_value *v, uint8_t **value)
 {
-    *p = TAG_CELL_VALUE;
-    store_u32(p + 1, (uint32_t)bare_size(v));
+    enum plain_type type = type_of(v->type);
+    bytes text = v->bytes;
+
     *value = p + 5;
+    *p = TAG_CELL_VALUE;
+    if (PORT_LIKELY(is_counted(type))) {
+        store_u32(p + 1, 5 + (uint32_t)text.len);
+        p[5] = (uint8_t)type;
+        store_u32(p + 6, (uint32_t)text.len);
+        return put_bytes(p + 10, text);
+    }
+    store_u32(p + 1, fixed_sizes[type]);
     return put_bare(p + 5, v);
 }
 
@@ -555,19 +568,37 @@ static size_t key_size(const struct wr_key *key, uint32_t mask)
     return n ? n + 1 : 0;
 }
 
-static uint8_t *plain_put_key(uint8_t *p, const struct wr_key *key, uint32_t mask, uint8_t *row_crc)
+/* A cell takes at most so many bytes beside its name and its text, and enough are left behind it
+ * for what ends a row. */
+#define CELL_ROOM 48
+
+/* True: a cell fits in front of `end`; NULL stands for room that was made for all. */
+static inline bool has_room(const uint8_t *p, const uint8_t *end, bytes name,
+                            const struct wr_value *v)
+{
+    size_t text = is_counted(type_of(v->type)) ? v->bytes.len : 0;
+
+    return !end || name.len + text + CELL_ROOM <= (size_t)(end - p);
+}
+
+/* NULL: it might not fit in front of `end`. */
+ALWAYS_INLINE uint8_t *put_key(uint8_t *p, const uint8_t *end, const struct wr_key *key,
+                               uint32_t mask, uint8_t *row_crc)
 {
     uint8_t *start = p++;
 
     for (size_t i = 0; i < key->count; i++) {
         const struct wr_key_column *column = &key->columns[i];
+        bytes name = column->name;
         uint8_t *value, sum;
 
         if (i < 32 && !(mask >> i & 1))
             continue;
-        p = put_name(p, column->name);
+        if (PORT_UNLIKELY(!has_room(p, end, name, &column->value)))
+            return NULL;
+        p = put_name(p, name);
         p = put_cell_value(p, &column->value, &value);
-        sum = crc8(crc8(0, column->name.ptr, column->name.len), value, (size_t)(p - value));
+        sum = crc8(crc8_short(0, name.ptr, name.len), value, (size_t)(p - value));
         p = put_sum(p, TAG_CELL_CHECKSUM, sum);
         *row_crc = crc8_byte(*row_crc, sum);
     }
@@ -575,6 +606,11 @@ static uint8_t *plain_put_key(uint8_t *p, const struct wr_key *key, uint32_t mas
         return start;
     *start = TAG_ROW_PK;
     return p;
+}
+
+static uint8_t *plain_put_key(uint8_t *p, const struct wr_key *key, uint8_t *row_crc)
+{
+    return put_key(p, NULL, key, PLAIN_KEY_ALL, row_crc);
 }
 
 uint8_t *plain_put_header(uint8_t *p)
@@ -594,28 +630,48 @@ size_t plain_row_size(const struct wr_row *row, uint32_t key_mask)
     return n;
 }
 
-uint8_t *plain_put_row(uint8_t *p, const struct wr_row *row, uint32_t key_mask)
+/* NULL: it might not fit in front of `end`. */
+ALWAYS_INLINE uint8_t *put_row(uint8_t *p, const uint8_t *end, const struct wr_row *row,
+                               uint32_t key_mask)
 {
     uint8_t row_crc = 0;
 
-    p = plain_put_key(p, &row->key, key_mask, &row_crc);
+    if (PORT_UNLIKELY(end && end - p < CELL_ROOM))
+        return NULL;
+    p = put_key(p, end, &row->key, key_mask, &row_crc);
+    if (PORT_UNLIKELY(end && !p))
+        return NULL;
     if (row->cell_count)
         *p++ = TAG_ROW_DATA;
     for (size_t i = 0; i < row->cell_count; i++) {
         const struct wr_cell *cell = &row->cells[i];
+        int64_t timestamp_ms = cell->timestamp_ms;
         uint8_t *value, sum = cell->crc8;
+        bytes name = cell->name;
 
-        p = put_name(p, cell->name);
+        if (PORT_UNLIKELY(!has_room(p, end, name, &cell->value)))
+            return NULL;
+        p = put_name(p, name);
         p = put_cell_value(p, &cell->value, &value);
         if (PORT_UNLIKELY(!type_is_native(cell->value.type))) {
-            sum = crc8(crc8(0, cell->name.ptr, cell->name.len), value, (size_t)(p - value));
-            sum = crc8_u64(sum, (uint64_t)cell->timestamp_ms);
+            sum = crc8(crc8(0, name.ptr, name.len), value, (size_t)(p - value));
+            sum = crc8_u64(sum, (uint64_t)timestamp_ms);
         }
-        p = put_stamp(p, cell->timestamp_ms);
+        p = put_stamp(p, timestamp_ms);
         p = put_sum(p, TAG_CELL_CHECKSUM, sum);
         row_crc = crc8_byte(row_crc, sum);
     }
     return put_sum(p, TAG_ROW_CHECKSUM, crc8_byte(row_crc, 0));
+}
+
+uint8_t *plain_put_row(uint8_t *p, const struct wr_row *row, uint32_t key_mask)
+{
+    return put_row(p, NULL, row, key_mask);
+}
+
+uint8_t *plain_try_row(uint8_t *p, const uint8_t *end, const struct wr_row *row, uint32_t key_mask)
+{
+    return put_row(p, end, row, key_mask);
 }
 
 /* ---- writing changes */
@@ -687,7 +743,7 @@ uint8_t *plain_put_change(uint8_t *p, const struct wr_row *row, enum wr_change_t
 {
     uint8_t row_crc = 0;
 
-    p = plain_put_key(p, &row->key, PLAIN_KEY_ALL, &row_crc);
+    p = plain_put_key(p, &row->key, &row_crc);
     if (type == WR_DELETE) {
         *p++ = TAG_DELETE_ROW_MARKER;
         return put_sum(p, TAG_ROW_CHECKSUM, crc8_byte(row_crc, 1));
@@ -725,7 +781,7 @@ uint8_t *plain_put_record(uint8_t *p, const struct wr_row *row, const struct pla
 {
     uint8_t row_crc = 0;
 
-    p = plain_put_key(p, &row->key, PLAIN_KEY_ALL, &row_crc);
+    p = plain_put_key(p, &row->key, &row_crc);
     p = put_change_cells(p, row, &row_crc);
     p = put_u32(p, TAG_EXTENSION, EXTENSION_BYTES);
     p = put_u32(p, TAG_SEQUENCE, SEQUENCE_BYTES);

@@ -62,6 +62,11 @@ uint8_t *plain_put_header(uint8_t *p);
 size_t plain_row_size(const struct wr_row *row, uint32_t key_mask);
 uint8_t *plain_put_row(uint8_t *p, const struct wr_row *row, uint32_t key_mask);
 
+/* The same without asking for the size before. NULL: the row might not fit in front of `end`, and
+ * what stands there now means nothing; of a row that leaves some 100 bytes over this is not said.
+ */
+uint8_t *plain_try_row(uint8_t *p, const uint8_t *end, const struct wr_row *row, uint32_t key_mask);
+
 /* A row change of a request, without header. Checksums are computed. */
 size_t plain_change_size(const struct wr_row *row, enum wr_change_type type);
 uint8_t *plain_put_change(uint8_t *p, const struct wr_row *row, enum wr_change_type type);

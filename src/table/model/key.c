@@ -620,15 +620,6 @@ int key_compare(const struct wr_key_schema *schema, const struct wr_key *a, cons
     return 0;
 }
 
-size_t key_size(const struct wr_key *key)
-{
-    size_t size = 0;
-
-    for (size_t i = 0; i < key->count; i++)
-        size += key->columns[i].name.len + value_size(&key->columns[i].value);
-    return size;
-}
-
 struct wr_key key_copy(struct arena *a, const struct wr_key *key)
 {
     struct wr_key_column *columns = arena_alloc(a, sizeof(*columns) * (key->count + 1));

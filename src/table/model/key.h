@@ -11,6 +11,7 @@
 
 #include "base/buf.h"
 #include "base/ctx.h"
+#include "table/model/value.h"
 #include "widerow.h"
 
 enum key_kind {
@@ -97,7 +98,14 @@ int key_check_alone(struct ctx *c, const struct limits *limits, const struct wr_
 int key_compare(const struct wr_key_schema *schema, const struct wr_key *a, const struct wr_key *b);
 
 /* Names and values as capacity counts them (doc/data-model.md, "Capacity"). */
-size_t key_size(const struct wr_key *key);
+static inline size_t key_size(const struct wr_key *key)
+{
+    size_t size = 0;
+
+    for (size_t i = 0; i < key->count; i++)
+        size += key->columns[i].name.len + value_size(&key->columns[i].value);
+    return size;
+}
 
 /* The smallest key behind `key`: where a walk goes on after it. In the arena. */
 bytes key_after(struct arena *a, bytes key);

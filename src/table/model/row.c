@@ -192,7 +192,7 @@ static int read_cells(struct ctx *c, struct reader *r, struct row *out)
     if (PORT_UNLIKELY(r->bad || count > reader_left(r) / CELL_BYTES_MIN))
         return fail(c, E_CORRUPT, "damaged row: the number of cells is wrong");
     if (count) {
-        out->cells = arena_try_alloc(&c->arena, (size_t)count * sizeof(*out->cells));
+        out->cells = arena_try_quick(&c->arena, (size_t)count * sizeof(*out->cells));
         if (PORT_UNLIKELY(!out->cells))
             return fail_code(c, E_MEMORY);
     }
@@ -210,22 +210,26 @@ static int read_cells(struct ctx *c, struct reader *r, struct row *out)
 static int read_head(struct ctx *c, struct reader *r, struct row *out)
 {
     uint8_t version = read_u8(r), flags = read_u8(r);
+    bytes numbers;
 
     if (PORT_UNLIKELY(version != ROW_VERSION && version != ROW_VERSION_READ_LOCKED && !r->bad))
         return fail(c, E_FORMAT, "row of format %u; this version of Widerow reads formats %d to %d",
                     version, ROW_VERSION, ROW_VERSION_READ_LOCKED);
-    out->stamp = read_u64(r);
-    out->marker_ms = (int64_t)read_u64(r);
-    out->wide = flags & ROW_WIDE;
-    out->read_locked = version == ROW_VERSION_READ_LOCKED;
+    numbers = read_bytes(r, 16);
     if (flags & ROW_HAS_ID)
         out->id = read_u64(r);
     if (PORT_UNLIKELY(r->bad))
         return fail(c, E_CORRUPT, "damaged row: the row record is truncated");
+    out->stamp = load_u64(numbers.ptr);
+    out->marker_ms = (int64_t)load_u64(bytes_u8(numbers) + 8);
+    out->there = true;
+    if (PORT_LIKELY(version == ROW_VERSION && !flags)) /* a small row without data out of line */
+        return 0;
+    out->wide = flags & ROW_WIDE;
+    out->read_locked = version == ROW_VERSION_READ_LOCKED;
     if (PORT_UNLIKELY((flags & ~(ROW_WIDE | ROW_HAS_ID)) || !out->id != !(flags & ROW_HAS_ID) ||
                       (out->wide && !out->id) || (out->read_locked && !out->wide)))
         return fail(c, E_CORRUPT, "damaged row: flags %02x do not fit the id", flags);
-    out->there = true;
     return 0;
 }
 

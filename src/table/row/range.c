@@ -149,7 +149,7 @@ static void row_memory_open(struct range_op *op)
 /* The next row begins at the same place. */
 static void row_memory_reuse(struct range_op *op)
 {
-    arena_restart(&op->own_row_c.arena, op->row_memory, ROW_BYTES);
+    arena_reuse(&op->own_row_c.arena, op->row_memory, ROW_BYTES);
 }
 
 /* Passes on what went wrong in a row's own memory. */
@@ -353,8 +353,8 @@ static void row_forget(struct range_op *op)
  * and so does what the merge has asked for. */
 static bool is_step(struct range_op *op)
 {
-    if (op->loading || op->own.loading || op->merge.scanning ||
-        op->meter.rows - op->stepped < STEP_ROWS)
+    if (PORT_LIKELY(op->meter.rows - op->stepped < STEP_ROWS) || op->loading || op->own.loading ||
+        op->merge.scanning)
         return false;
     op->stepped = op->meter.rows;
     return true;
@@ -538,19 +538,29 @@ static void visit_cold(struct visit *v)
     leave_visit(op, buf_bytes(&op->visit.last_key), true);
 }
 
+/* The key of the row that was taken. */
+static inline void visit_passed(struct range_visit *v, bytes key)
+{
+    v->last_key.len = 0;
+    if (PORT_UNLIKELY(key.len > v->last_key.capacity))
+        buf_reserve(&v->last_key, key.len);
+    bytes_copy(v->last_key.data, key.ptr, key.len);
+    v->last_key.len = key.len;
+}
+
 static bool take_item(struct visit *v, bytes key, bytes value)
 {
     struct range_op *op = PORT_CONTAINER(v, struct range_op, visit.walk);
     struct ctx *c = &op->call->c;
+    const struct kv kv = {key, value};
 
     op->visit.code = is_step(op) ? turn_check_deadline(c, clock_mono_us(c->clock)) : E_OK;
-    if (op->visit.code == E_OK)
-        op->visit.code = row_fits(op, &(struct kv){key, value}, &op->visit.full);
-    if (op->visit.code == E_OK && !op->visit.full) {
-        op->visit.code = range_take_row(op, &(struct kv){key, value});
+    if (PORT_LIKELY(op->visit.code == E_OK))
+        op->visit.code = row_fits(op, &kv, &op->visit.full);
+    if (PORT_LIKELY(op->visit.code == E_OK && !op->visit.full)) {
+        op->visit.code = range_take_row(op, &kv);
         if (PORT_LIKELY(op->visit.code == E_OK)) {
-            op->visit.last_key.len = 0;
-            buf_put_bytes(&op->visit.last_key, key);
+            visit_passed(&op->visit, key);
             return true;
         }
         if (op->visit.left) {

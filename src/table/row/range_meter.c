@@ -3,7 +3,6 @@
 #include "table/catalog/catalog.h"
 #include "table/model/key.h"
 #include "table/model/meter.h"
-#include "table/stats/sampler.h"
 
 #define SAMPLE_ROWS 32 /* that count in the heat map as if they had the key of the first */
 
@@ -16,6 +15,21 @@ void range_meter_init(struct range_meter *m, struct call *call, const struct tab
     buf_init(&m->sample.memory, &call->c.arena, 0);
 }
 
+/* Leaves a sample of rows that stand together behind `cols`. */
+static void sample(const struct range_meter *m, uint8_t bucket, bytes cols,
+                   const struct range_count *rows, uint32_t weight)
+{
+    struct access a = m->access;
+
+    a.bucket = bucket;
+    a.cols = cols;
+    a.refused = false;
+    a.reads = (uint32_t)rows->rows;
+    a.read_bytes = rows->bytes;
+    a.read_units = rows->units;
+    access_sample(&a, weight);
+}
+
 /* Samples the rows since the last sample for the heat map. */
 static void sample_rows(struct range_meter *m)
 {
@@ -24,18 +38,24 @@ static void sample_rows(struct range_meter *m)
 
     if (m->rows == s->from.rows)
         return;
-    if (s->weight) {
-        struct access a = m->access;
-
-        a.bucket = s->bucket;
-        a.cols = s->cols;
-        a.refused = false;
-        a.reads = (uint32_t)(m->rows - s->from.rows);
-        a.read_bytes = m->bytes - s->from.bytes;
-        a.read_units = units - s->from.units;
-        access_sample(&a, s->weight);
-    }
+    if (s->weight)
+        sample(m, s->bucket, s->cols,
+               &(struct range_count){m->rows - s->from.rows, m->bytes - s->from.bytes,
+                                     units - s->from.units},
+               s->weight);
+    s->weight = 0;
     s->from = (struct range_count){m->rows, m->bytes, units};
+}
+
+/* A row that shares its partition key with none is a sample by itself, or goes without. */
+static void sample_alone(struct range_meter *m, bytes record_key, size_t size)
+{
+    uint32_t weight = sampler_draw(m->access.table->sampler, &m->draw);
+    int32_t units = m->rows ? meter_units(m->bytes) : 0;
+
+    if (weight)
+        sample(m, bytes_u8(record_key)[4], bytes_skip(record_key, KEY_PREFIX_BYTES),
+               &(struct range_count){1, size, meter_units(m->bytes + size) - units}, weight);
 }
 
 /* The next sample begins with this row. Rows of one partition key are sampled together. */
@@ -45,15 +65,12 @@ static void sample_position(struct range_meter *m, bytes record_key)
     const struct location *p = &t->schema.location;
     struct range_sample *s = &m->sample;
     bytes cols = bytes_skip(record_key, KEY_PREFIX_BYTES);
-    bool alone = p->layout.partition_cols == p->key_count; /* no other row has its partition key */
 
-    if (alone || m->rows - s->from.rows == SAMPLE_ROWS || !bytes_starts(cols, s->partition))
+    if (m->rows - s->from.rows == SAMPLE_ROWS || !bytes_starts(cols, s->partition))
         sample_rows(m);
     if (m->rows != s->from.rows)
         return;
     s->weight = sampler_weight(t->sampler);
-    if (alone && !s->weight)
-        return;
     if (m->copies) {
         s->memory.len = 0;
         buf_put_bytes(&s->memory, cols);
@@ -61,9 +78,15 @@ static void sample_position(struct range_meter *m, bytes record_key)
     }
     s->bucket = bytes_u8(record_key)[4];
     s->cols = cols;
-    if (!alone)
-        s->partition =
-            bytes_of(cols.ptr, key_columns_length(p->key, cols, p->layout.partition_cols));
+    s->partition = bytes_of(cols.ptr, key_columns_length(p->key, cols, p->layout.partition_cols));
+}
+
+void range_meter_sample(struct range_meter *m, bytes record_key, size_t size)
+{
+    if (m->alone)
+        sample_alone(m, record_key, size);
+    else
+        sample_position(m, record_key);
 }
 
 /* What was read in this partition; of the units, which are rounded up for the whole page, its part.
@@ -83,8 +106,9 @@ static void count_partition(struct range_meter *m)
     m->counted = (struct range_count){m->rows, m->bytes, units};
 }
 
-int range_meter_enter(struct range_meter *m, const struct table *t, bytes record_key)
+int range_meter_look(struct range_meter *m, const struct table *t, bytes record_key)
 {
+    const struct location *l = &t->schema.location;
     struct access *a = &m->access;
     uint8_t bucket = bytes_u8(record_key)[4];
     bytes cols = bytes_skip(record_key, KEY_PREFIX_BYTES);
@@ -101,14 +125,9 @@ int range_meter_enter(struct range_meter *m, const struct table *t, bytes record
                          .cols = m->copies ? arena_copy(&a->c->arena, cols) : cols,
                          .partition = p,
                          .walk = true};
+    m->alone = l->layout.partition_cols == l->key_count;
+    m->draw = (struct sampler_draw){.count = m->draw.count / 2};
     return access_admit(a, PARTITION_READ);
-}
-
-void range_meter_add(struct range_meter *m, bytes record_key, size_t size)
-{
-    sample_position(m, record_key);
-    m->rows++;
-    m->bytes += size;
 }
 
 void range_meter_end(struct range_meter *m)

@@ -1,11 +1,12 @@
 /* range_meter.h: what a walk over rows has read, a partition at a time: who asked is counted there,
  * and the heat map gets its samples. Lives in the walk's own struct; one thread at a time uses it.
- */
+ * What is asked for each row is inline. */
 #ifndef TABLE_ROW_RANGE_METER_H
 #define TABLE_ROW_RANGE_METER_H
 
 #include "table/core/call.h"
 #include "table/row/access.h"
+#include "table/stats/sampler.h"
 
 /* How far something has come. */
 struct range_count {
@@ -14,7 +15,7 @@ struct range_count {
     int32_t units;
 };
 
-/* The rows from the last sample on. */
+/* The rows from the last sample on, where rows share partition keys. */
 struct range_sample {
     struct range_count from;
     bytes cols;      /* of the first of them */
@@ -28,9 +29,11 @@ struct range_meter {
     size_t rows; /* that were read */
     size_t bytes;
     bool copies;                /* keys that are given do not stay where they are */
+    bool alone;                 /* no other row of the table has a row's partition key */
     struct access access;       /* of the partition that the walk is in */
     struct range_count counted; /* when that began */
     struct range_sample sample;
+    struct sampler_draw draw; /* where rows are alone */
 };
 
 /* The call and the tables outlive the meter, whose memory is the call's. */
@@ -38,10 +41,25 @@ void range_meter_init(struct range_meter *m, struct call *call, const struct tab
 
 /* The walk is at this record key of table t: the partition it lies in is asked, when it is another
  * one. As access_admit(). */
-int range_meter_enter(struct range_meter *m, const struct table *t, bytes record_key);
+int range_meter_look(struct range_meter *m, const struct table *t, bytes record_key);
+static inline int range_meter_enter(struct range_meter *m, const struct table *t, bytes record_key)
+{
+    if (PORT_LIKELY(t->partitions.only && t->partitions.only == m->access.partition))
+        return E_OK;
+    return range_meter_look(m, t, record_key);
+}
 
 /* One more row was read there. */
-void range_meter_add(struct range_meter *m, bytes record_key, size_t size);
+void range_meter_sample(struct range_meter *m, bytes record_key, size_t size);
+static inline void range_meter_add(struct range_meter *m, bytes record_key, size_t size)
+{
+    if (PORT_LIKELY(m->draw.skip))
+        m->draw.skip--;
+    else
+        range_meter_sample(m, record_key, size);
+    m->rows++;
+    m->bytes += size;
+}
 
 /* The walk has ended, as its call's code says. */
 void range_meter_end(struct range_meter *m);

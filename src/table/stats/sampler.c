@@ -25,6 +25,7 @@
 #define ADAPT_SAMPLES 1000
 #define SAMPLES_A_DRAIN 1000 /* of a ring; of what comes after them only some are left */
 #define MASK_MAX 0xFFFFu
+#define DRAW_MAX 32
 #define HOT_KEYS 128
 #define EXPORT_HOT_MAX 128       /* keys that are given away */
 #define OWN_BYTES_MAX (4u << 20) /* of our map, to be joined with the others' */
@@ -154,6 +155,47 @@ uint32_t sampler_weight(struct sampler_table *tt)
     if (PORT_LIKELY(!mask) || seen < atomic_load_explicit(&r->all_until, memory_order_relaxed))
         return 1;
     return mix(seen) & mask ? 0 : mask + 1;
+}
+
+/* Of `count` accesses, a power of two up to the rate, at most one leaves a sample: each with the
+ * same chance, and all together with as many chances. */
+static void draw_more(struct sample_ring *r, uint32_t mask, struct sampler_draw *d)
+{
+    uint32_t most = mask < DRAW_MAX ? mask + 1 : DRAW_MAX, place;
+
+    d->count = d->count * 2 < most ? d->count * 2 : most;
+    if (!d->count)
+        d->count = 1;
+    place =
+        (uint32_t)mix(atomic_fetch_add_explicit(&r->seen, d->count, memory_order_relaxed)) & mask;
+    d->weight = place < d->count ? mask + 1 : 0;
+    d->skip = d->weight ? place : d->count;
+    d->rest = d->count - d->skip - (d->weight != 0);
+}
+
+uint32_t sampler_draw(struct sampler_table *tt, struct sampler_draw *d)
+{
+    struct sample_ring *r;
+    uint32_t mask, weight = 0;
+
+    if (!d->weight) {
+        if (!tt)
+            return 0;
+        r = own_ring(tt->sampler);
+        mask = atomic_load_explicit(&r->mask, memory_order_relaxed);
+        if (!mask || atomic_load_explicit(&r->seen, memory_order_relaxed) <
+                         atomic_load_explicit(&r->all_until, memory_order_relaxed))
+            return sampler_weight(tt);
+        draw_more(r, mask, d);
+    }
+    if (d->skip) {
+        d->skip--;
+    } else {
+        weight = d->weight;
+        d->weight = 0;
+        d->skip = d->rest;
+    }
+    return weight;
 }
 
 static void sample_fewer(struct sample_ring *r)

@@ -37,6 +37,19 @@ void sampler_close(struct sampler_table *tt);
  * there are so many. Asked once an access. */
 uint32_t sampler_weight(struct sampler_table *tt);
 
+/* What was drawn for the next accesses of a walk, so that not each of them has to ask. All zero to
+ * begin with; it belongs to the walk. */
+struct sampler_draw {
+    uint32_t skip;   /* accesses that go without a sample */
+    uint32_t weight; /* of the access behind those; 0: that is not drawn yet */
+    uint32_t rest;   /* behind it, more that go without */
+    uint32_t count;  /* of accesses that were drawn last */
+};
+
+/* When draw->skip is 0: as sampler_weight(), and it draws on. What is drawn for accesses that never
+ * come counts as seen, which is few: a walk draws for one access, then for two, four, up to 32. */
+uint32_t sampler_draw(struct sampler_table *tt, struct sampler_draw *draw);
+
 /* Leaves a sample. `cols`: the row's key columns, encoded; the first `partition_len` bytes of them
  * are the partition key. Any thread. */
 void sampler_add(struct sampler_table *tt, uint32_t weight, uint8_t bucket, bytes cols,

@@ -85,6 +85,36 @@ static void test_restart(void **state)
     call_count = 0;
 }
 
+/* A row after the other: mostly all of it lies in `first`. */
+static void test_reuse(void **state)
+{
+    _Alignas(16) uint8_t first[256];
+    atomic_size_t meter = 0;
+    struct arena a;
+
+    (void)state;
+    arena_init(&a, first, sizeof(first));
+    arena_meter(&a, &meter);
+    a.cap = 10000;
+    for (size_t size = 1; size < 1000; size += 3) {
+        size_t rounded = (size + 15) / 16 * 16;
+
+        assert_ptr_equal(arena_try_quick(&a, 1), first);
+        assert_non_null(memset(arena_try_quick(&a, size), 1, size));
+        assert_int_equal(a.used, 16 + rounded);
+        assert_int_equal(atomic_load(&meter) > 0, 16 + rounded > sizeof(first));
+        arena_reuse(&a, first, sizeof(first));
+        assert_int_equal(a.used, 0);
+        assert_int_equal(atomic_load(&meter), 0);
+    }
+    assert_null(arena_try_quick(&a, 10001));
+    assert_null(arena_try_quick(&a, SIZE_MAX - 3));
+    a.cap = 200;
+    assert_ptr_equal(arena_try_quick(&a, 192), first);
+    assert_null(arena_try_quick(&a, 16)); /* it would have room, and is past the cap */
+    arena_release(&a);
+}
+
 /* Going back gives away what came behind the mark, as often as one likes, and nothing else. */
 static void test_rewind(void **state)
 {
@@ -253,6 +283,7 @@ int main(void)
         cmocka_unit_test(test_memory_is_aligned_and_apart),
         cmocka_unit_test(test_first_block),
         cmocka_unit_test(test_restart),
+        cmocka_unit_test(test_reuse),
         cmocka_unit_test(test_rewind),
         cmocka_unit_test(test_large_pieces),
         cmocka_unit_test(test_take),

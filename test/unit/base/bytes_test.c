@@ -48,6 +48,24 @@ static void test_short(void **state)
     }
 }
 
+/* Of each length, and nothing beside it. */
+static void test_copy(void **state)
+{
+    uint8_t from[150], to[sizeof(from) + 2];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(from); i++)
+        from[i] = (uint8_t)(i + 1);
+    for (size_t n = 0; n <= sizeof(from); n++) {
+        memset(to, 0xEE, sizeof(to));
+        bytes_copy(to + 1, from + sizeof(from) - n, n);
+        assert_int_equal(to[0], 0xEE);
+        assert_memory_equal(to + 1, from + sizeof(from) - n, n);
+        for (size_t i = n + 1; i < sizeof(to); i++)
+            assert_int_equal(to[i], 0xEE);
+    }
+}
+
 static void test_parts(void **state)
 {
     (void)state;
@@ -121,8 +139,11 @@ static void test_not_utf8(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_order),    cmocka_unit_test(test_short),
-        cmocka_unit_test(test_parts),    cmocka_unit_test(test_utf8_of_every_code_point),
+        cmocka_unit_test(test_order),
+        cmocka_unit_test(test_short),
+        cmocka_unit_test(test_copy),
+        cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_utf8_of_every_code_point),
         cmocka_unit_test(test_not_utf8),
     };
 

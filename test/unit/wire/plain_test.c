@@ -281,6 +281,47 @@ static void test_other_types(void **state)
     assert_string_equal(show_end(&b), "a=i-7 b=s'xy' | d=i19000@0 f=d0.5@0 j=s'{}'@0");
 }
 
+/* Written in one pass, a row is the same, or does not fit and writes nothing behind the end. */
+static void test_row_before_an_end(void **state)
+{
+    struct wr_key_column key[] = {
+        {BYTES_LIT("id"), {.type = WR_VARCHAR, .bytes = BYTES_LIT("user00000000000000000007")}},
+        {BYTES_LIT("at"), {.type = WR_BIGINT, .integer = 7}},
+        {BYTES_LIT("to"), {.type = WR_VARBINARY, .bytes = BYTES_LIT("")}},
+    };
+    struct wr_cell cells[] = {
+        {.name = BYTES_LIT("boolean"), .value = {.type = WR_BOOLEAN, .boolean = true}, .crc8 = 1},
+        {.name = BYTES_LIT("date"), .value = {.type = WR_DATE, .integer = 19000}, .crc8 = 2},
+        {.name = BYTES_LIT("text"), .value = {.type = WR_VARCHAR, .bytes = BYTES_LIT("xy")}},
+    };
+    const struct wr_row rows[] = {{{key, 3}, cells, 3}, {{key, 1}, NULL, 0}, {{NULL, 0}, cells, 2}};
+
+    (void)state;
+    for (size_t r = 0; r < PORT_COUNT(rows); r++)
+        for (uint32_t mask = 0; mask < 8; mask++) {
+            size_t n = plain_row_size(&rows[r], mask), least = SIZE_MAX;
+            uint8_t *whole = arena_alloc(&c.arena, n), *p = arena_alloc(&c.arena, n + 120);
+
+            assert_ptr_equal(plain_put_row(whole, &rows[r], mask), whole + n);
+            for (size_t room = 0; room <= n + 100; room++) {
+                uint8_t *end;
+
+                memset(p, 0xEE, n + 120);
+                end = plain_try_row(p, p + room, &rows[r], mask);
+                for (size_t i = room; i < n + 120; i++)
+                    assert_int_equal(p[i], 0xEE);
+                if (!end) {
+                    assert_int_equal(least, SIZE_MAX); /* more room does no harm */
+                    continue;
+                }
+                least = room < least ? room : least;
+                assert_ptr_equal(end, p + n);
+                assert_memory_equal(p, whole, n);
+            }
+            assert_in_range(least, n, n + 100);
+        }
+}
+
 /* More cells than the first guess has room for, and key columns left out. */
 static void test_many_cells(void **state)
 {
@@ -351,9 +392,15 @@ static void test_old_cells(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_texts),      TEST(test_delete_marker), TEST(test_padding_is_zeros_only),
-        TEST(test_cells),      TEST(test_key_cells),     TEST(test_other_types),
-        TEST(test_many_cells), TEST(test_old_cells),
+        TEST(test_texts),
+        TEST(test_delete_marker),
+        TEST(test_padding_is_zeros_only),
+        TEST(test_cells),
+        TEST(test_key_cells),
+        TEST(test_other_types),
+        TEST(test_row_before_an_end),
+        TEST(test_many_cells),
+        TEST(test_old_cells),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

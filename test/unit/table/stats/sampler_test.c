@@ -102,6 +102,46 @@ static void a_full_ring_misses_and_says_so(void **state)
     bed_end(&b);
 }
 
+/* The weight of a walk's next row. */
+static uint32_t draw(struct sampler_table *tt, struct sampler_draw *d)
+{
+    if (!d->skip)
+        return sampler_draw(tt, d);
+    d->skip--;
+    return 0;
+}
+
+/* All rows that count one by one have a sample, and of many rows the samples stand for as many,
+ * wherever in a run of rows they are. */
+static void a_walk_draws_for_many_rows(void **state)
+{
+    enum { ROWS = 4000000, PLACES = 64 };
+    uint64_t all = 0, at[PLACES] = {0};
+    struct sampler_draw d = {0};
+    struct bed b;
+
+    (void)state;
+    bed_begin(&b);
+    for (int i = 0; i < 500; i++)
+        assert_int_equal(draw(b.tt, &d), 1);
+    for (uint64_t i = 0; i < 200000; i++)
+        leave(b.tt, i);
+    sampler_drain(b.t);
+    for (int i = 0; i < 1000; i++)
+        assert_int_equal(draw(b.tt, &d), 1);
+    for (size_t i = 0; i < ROWS; i++) {
+        uint32_t weight = draw(b.tt, &d);
+
+        assert_true(!weight || weight > 32);
+        all += weight;
+        at[i % PLACES] += weight;
+    }
+    assert_in_range(all, ROWS / 100 * 98, ROWS / 100 * 102);
+    for (size_t i = 0; i < PLACES; i++)
+        assert_in_range(at[i], ROWS / PLACES / 10 * 8, ROWS / PLACES / 10 * 12);
+    bed_end(&b);
+}
+
 /* A burst thins out what comes next, but the first thousand are counted one by one. */
 static void what_is_quiet_after_a_burst_is_exact(void **state)
 {
@@ -387,6 +427,7 @@ static void without_memory_there_is_nothing(void **state)
     tt = sampler_open(NULL, 0, 1);
     assert_null(tt);
     assert_int_equal(sampler_weight(tt), 0);
+    assert_int_equal(sampler_draw(tt, &(struct sampler_draw){0}), 0);
     sampler_close(sampler_ref(tt));
     sampler_start(NULL);
     sampler_drain(NULL);
@@ -399,6 +440,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(notes_arrive),
         cmocka_unit_test(a_full_ring_misses_and_says_so),
+        cmocka_unit_test(a_walk_draws_for_many_rows),
         cmocka_unit_test(what_is_quiet_after_a_burst_is_exact),
         cmocka_unit_test(a_report_in_a_burst_misses_nothing),
         cmocka_unit_test(many_threads_add_up),
