@@ -1616,7 +1616,7 @@ struct wr_status {
     int64_t scrub_last_s;          /* when the last one did, UTC seconds; 0: none yet */
     char clock[160];               /* what is wrong with the wall clock; empty: nothing */
     bool clock_odd;        /* other servers' clocks differ from ours: better not asked to serve */
-    uint64_t disk_reads;   /* of requests, which were not in memory and waited for the disk */
+    uint64_t disk_reads;   /* of requests: of what was not in memory, or was taken for such */
     uint64_t transactions; /* local ones, open now; on a pool all servers', as last looked at */
     uint64_t transaction_bytes; /* of memory that they hold */
     uint64_t transactions_committed, transactions_aborted;

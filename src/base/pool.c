@@ -14,7 +14,7 @@
 struct client_queue {
     struct pool_job *head, *tail;
     struct pool_job *last_head, *last_tail; /* those that give way */
-    int running;
+    atomic_int running;                     /* written under the lock, read without */
     bool in_ring;
     struct client_queue *next;
     _Atomic int64_t paid_us; /* monotonic: the time until which what it took has been paid for */
@@ -28,7 +28,7 @@ struct pool {
     struct pool_conf conf;
     int running_max;      /* of one client */
     size_t idle;          /* threads that wait for a job */
-    size_t queued;        /* parts of jobs that no thread has taken */
+    bool called;          /* one of those that wait for a disk was woken, and has not come yet */
     atomic_size_t waking; /* submitters that have yet to wake threads */
     bool stop;
     struct client_queue queues[POOL_QUEUES];
@@ -46,6 +46,8 @@ bool pool_here(void)
 {
     return place == HERE;
 }
+
+static void *worker_main(void *arg);
 
 static struct client_queue *queue_of(struct pool *p, uint64_t client)
 {
@@ -70,6 +72,14 @@ static struct pool_job *list_take(struct pool_job **head)
 
     *head = job->next;
     return job;
+}
+
+/* Under the lock: nobody else writes it. */
+static void running_add(struct client_queue *l, int n)
+{
+    int running = atomic_load_explicit(&l->running, memory_order_relaxed);
+
+    atomic_store_explicit(&l->running, running + n, memory_order_relaxed);
 }
 
 static bool has_job(const struct client_queue *l)
@@ -117,8 +127,6 @@ static struct pool_job *next_job(struct pool *p, struct client_queue **queue)
     struct client_queue *l = p->ring_head;
 
     *queue = NULL;
-    if (p->urgent_head || l)
-        p->queued--;
     if (p->urgent_head)
         return list_take(&p->urgent_head);
     if (!l)
@@ -126,7 +134,7 @@ static struct pool_job *next_job(struct pool *p, struct client_queue **queue)
     p->ring_head = l->next;
     l->in_ring = false;
     *queue = l;
-    l->running++;
+    running_add(l, 1);
     assert(has_job(l) && l->running <= p->running_max);
     return queue_take(p, l);
 }
@@ -139,10 +147,38 @@ static bool has_jobs(const struct pool *p)
     return p->urgent_head != NULL;
 }
 
+/* False: the system gives none. Under the lock, or before anybody else knows of the pool. */
+static bool thread_more(struct pool *p)
+{
+    bool started = thread_start(&p->threads[p->thread_count], p->conf.name, worker_main, p);
+
+    p->thread_count += started;
+    return started;
+}
+
+/* Under the lock, by a thread that waits for a disk and has taken a job: the next job has a thread,
+ * too. True: one is to be woken for it. New ones are started here and not by who submits, whose
+ * priority they would inherit. */
+static bool call_next(struct pool *p)
+{
+    if (!p->conf.wait)
+        return false;
+    if (!p->idle) {
+        if (!p->stop && p->thread_count < p->conf.threads)
+            thread_more(p);
+        return false;
+    }
+    if (p->called || !(p->urgent_head || p->ring_head))
+        return false;
+    p->called = true;
+    return true;
+}
+
 static void *worker_main(void *arg)
 {
     struct pool *p = arg;
     struct client_queue *queue;
+    bool call;
 
     place = p->conf.wait ? ELSEWHERE : HERE;
     if (p->conf.background)
@@ -157,15 +193,19 @@ static void *worker_main(void *arg)
             p->idle++;
             pthread_cond_wait(&p->woken, &p->lock);
             p->idle--;
+            p->called = false;
             continue;
         }
         if (queue)
             ring_put(p, queue); /* another thread may take its next one */
+        call = call_next(p);
         pthread_mutex_unlock(&p->lock);
+        if (call)
+            pthread_cond_signal(&p->woken);
         job->run(job);
         pthread_mutex_lock(&p->lock);
         if (queue) {
-            queue->running--;
+            running_add(queue, -1);
             ring_put(p, queue);
         }
         if (p->stop)
@@ -173,15 +213,6 @@ static void *worker_main(void *arg)
     }
     pthread_mutex_unlock(&p->lock);
     return NULL;
-}
-
-/* False: the system gives none. Under the lock, or before anybody else knows of the pool. */
-static bool thread_more(struct pool *p)
-{
-    bool started = thread_start(&p->threads[p->thread_count], p->conf.name, worker_main, p);
-
-    p->thread_count += started;
-    return started;
 }
 
 struct pool *pool_start(const struct pool_conf *conf)
@@ -201,18 +232,20 @@ struct pool *pool_start(const struct pool_conf *conf)
     return NULL;
 }
 
-/* Under the lock: `turns` more parts are queued. Says how many threads are to be woken. Without the
- * threads that the system does not give, those that are there take them later. */
-static size_t count_parts(struct pool *p, size_t turns)
+/* Under the lock: `turns` more parts are queued. Says how many threads are to be woken. Those that
+ * wait for a disk call each other (call_next()): while one is on its way, another that is done with
+ * its read may take what comes, and nobody had to be woken for it. Only parts, which are there all
+ * at once, are not to wait for that. */
+static size_t count_woken(struct pool *p, size_t turns)
 {
-    size_t woken = turns < p->idle ? turns : p->idle, without;
+    size_t woken = turns < p->idle ? turns : p->idle;
 
-    p->queued += turns;
-    without = p->queued > p->idle ? p->queued - p->idle : 0;
-    for (size_t i = 0; i < turns && i < without; i++)
-        if (p->stop || p->thread_count == p->conf.threads || !thread_more(p))
-            break;
-    return woken;
+    if (!p->conf.wait || turns > 1 || !woken)
+        return woken;
+    if (p->called)
+        return 0;
+    p->called = true;
+    return 1;
 }
 
 /* Which of a queue's two lists; of the urgent, that have no queue, there is one. */
@@ -239,7 +272,7 @@ static void submit(struct pool *p, struct client_queue *l, struct pool_job *job,
 
     pthread_mutex_lock(&p->lock);
     put(p, l, job, list);
-    woken = count_parts(p, turns);
+    woken = count_woken(p, turns);
     atomic_fetch_add_explicit(&p->waking, 1, memory_order_relaxed);
     pthread_mutex_unlock(&p->lock);
     while (woken--)
@@ -265,6 +298,12 @@ void pool_submit_parts(struct pool *p, uint64_t client, struct pool_job *job, si
     assert(turns);
     job->turns = turns;
     submit(p, queue_of(p, client), job, IN_TURN, turns);
+}
+
+bool pool_takes(struct pool *p, uint64_t client)
+{
+    return atomic_load_explicit(&queue_of(p, client)->running, memory_order_relaxed) <
+           p->running_max;
 }
 
 bool pool_waiting(struct pool *p)

@@ -32,8 +32,8 @@ struct pool_job {
 struct pool_conf {
     const char *name; /* of the threads */
     int threads;      /* at least 1, or as many as the system gives */
-    /* They mostly wait, for a disk: they are no workers (pool_here()), and each begins only when a
-     * job would wait for it. Else they are workers, and all begin at once. */
+    /* They mostly wait, for a disk: they are no workers (pool_here()), and there is one more than
+     * were ever at work at once. Else they are workers, and all begin at once. */
     bool wait;
     bool background; /* at a low priority: what is asked meanwhile and takes little comes first */
     struct clock *clock; /* for pool_submit_last() */
@@ -53,6 +53,10 @@ void pool_submit_parts(struct pool *p, uint64_t client, struct pool_job *job, si
 /* A job that gives way: to all others of its client, also to those that come later, until none of
  * them waits for a thread or the first such job has waited for `patience_us`. */
 void pool_submit_last(struct pool *p, uint64_t client, struct pool_job *job, int64_t patience_us);
+
+/* True: the client has not as many threads as it may: a job that it has now soon gets one. A guess,
+ * for which nothing is locked. */
+bool pool_takes(struct pool *p, uint64_t client);
 
 /* True: jobs wait for a thread. */
 bool pool_waiting(struct pool *p);

@@ -295,7 +295,7 @@ struct engine_stat {
     uint64_t unsynced_bytes;
     uint64_t bytes_stored; /* approximate, on disk and in write buffers */
     uint64_t stalls;       /* applies that had to wait for the engine */
-    uint64_t disk_reads;   /* of requests, which were not in memory and waited for the disk */
+    uint64_t disk_reads;   /* of requests: of what was not in memory, or was taken for such */
     uint64_t remote_reads; /* operations sent to a cluster, where that is where things are stored */
     uint64_t remote_writes;
     uint64_t remote_read_bytes;    /* of keys and values that came with their answers */

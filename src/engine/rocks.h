@@ -5,6 +5,7 @@
 #include "base/thread.h"
 #include "engine/engine.h"
 #include "engine/folder.h"
+#include "engine/hit_rate.h"
 #include "engine/kept_range.h"
 #include "engine/watermark.h"
 
@@ -49,6 +50,7 @@ struct view {
     struct handle *handle;
     const rocksdb_snapshot_t *snapshot;
     rocksdb_readoptions_t *cached; /* at the snapshot, what is in memory */
+    rocksdb_readoptions_t *all;    /* at the snapshot */
     uint64_t sequence;             /* everything up to it is in the view */
     atomic_uint refs;
 };
@@ -152,6 +154,7 @@ struct rocks {
     struct write_buffers *write_buffers;
     struct pool *point_readers, *scan_readers; /* rocks_readers.c */
     atomic_ullong disk_reads;                  /* that these were given */
+    struct hit_rate hit_rate;                  /* of requests' gets */
     atomic_ullong aborted_to;                  /* write buffers up to this number are aborted */
     uint64_t number; /* the last one given to an edit; under the write buffers' lock */
     pthread_rwlock_t gate;

@@ -101,7 +101,6 @@ int rocks_get_cached(struct ctx *c, struct rocks *r, struct get *g)
     int code = E_LATER;
 
     TRY(rocks_enter_at(c, r, g->snapshot, g->view, &in));
-    rocks_warm_got(r, g->key);
     slice = rocksdb_get_pinned(in.handle->db, cached_options(&in), g->key.ptr, g->key.len, &err);
     if (PORT_LIKELY(!get_ends_at_disk(slice, err)))
         code = get_take(c, r, g, slice, err);
@@ -109,21 +108,33 @@ int rocks_get_cached(struct ctx *c, struct rocks *r, struct get *g)
     return code;
 }
 
+/* Past the cache, which a value that is not soon read again would not fill to any use. */
+static rocksdb_pinnableslice_t *get_once(const struct entry *in, bytes key, char **err)
+{
+    rocksdb_readoptions_t *o = rocksdb_readoptions_create();
+    rocksdb_pinnableslice_t *slice;
+
+    if (in->view)
+        rocksdb_readoptions_set_snapshot(o, in->view->snapshot);
+    rocksdb_readoptions_set_fill_cache(o, 0);
+    slice = rocksdb_get_pinned(in->handle->db, o, key.ptr, key.len, err);
+    rocksdb_readoptions_destroy(o);
+    return slice;
+}
+
 int rocks_get_now(struct ctx *c, struct rocks *r, struct get *g)
 {
     rocksdb_pinnableslice_t *slice;
-    rocksdb_readoptions_t *o;
     struct entry in;
     char *err = NULL;
     int code;
 
     TRY(rocks_enter_at(c, r, g->snapshot, g->view, &in));
-    o = rocks_range_options(&(struct key_range){BYTES_NONE, BYTES_NONE},
-                            in.view ? in.view->snapshot : NULL);
     if (g->once)
-        rocksdb_readoptions_set_fill_cache(o, 0);
-    slice = rocksdb_get_pinned(in.handle->db, o, g->key.ptr, g->key.len, &err);
-    rocksdb_readoptions_destroy(o);
+        slice = get_once(&in, g->key, &err);
+    else
+        slice = rocksdb_get_pinned(in.handle->db, in.view ? in.view->all : in.handle->latest,
+                                   g->key.ptr, g->key.len, &err);
     code = get_take(c, r, g, slice, err);
     rocks_leave(&in);
     return code;

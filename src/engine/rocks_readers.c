@@ -12,6 +12,10 @@
  * its turn has come, and finds out then whether its deadline has passed. A read takes at most a
  * page, so one that is under way keeps a reopening waiting for no more than that.
  *
+ * Where a client has found hardly anything in memory lately (hit_rate.h) its gets are handed over
+ * without asking, as long as it has fewer under way than there are threads for it: what is in
+ * memory after all does not wait for the disk then, either.
+ *
  * A thread that waits for its one request anyway (turn_waits_here()) reads for itself: handing the
  * read over would cost it two changes of threads.
  *
@@ -122,6 +126,23 @@ static int cold_scan(struct ctx *c, struct rocks *r, struct scan *s, size_t from
     return E_LATER;
 }
 
+/* What is in memory; E_LATER: it is not, or it was not asked. */
+static int get_from_memory(struct ctx *c, struct rocks *r, struct get *g)
+{
+    uint64_t client = c->turn->client;
+    unsigned slot = hit_rate_slot(client, g->partition);
+    int code;
+
+    if (g->once)
+        return E_LATER;
+    rocks_warm_got(r, g->key);
+    if (!hit_rate_asks(&r->hit_rate, slot) && pool_takes(r->point_readers, client))
+        return E_LATER;
+    code = rocks_get_cached(c, r, g);
+    hit_rate_add(&r->hit_rate, slot, code != E_LATER);
+    return code;
+}
+
 int rocks_get(struct ctx *c, struct engine *e, struct get *g)
 {
     struct rocks *r = PORT_CONTAINER(e, struct rocks, base);
@@ -137,7 +158,7 @@ int rocks_get(struct ctx *c, struct engine *e, struct get *g)
     }
     if (!c->turn)
         return rocks_get_now(c, r, g);
-    code = g->once ? E_LATER : rocks_get_cached(c, r, g);
+    code = get_from_memory(c, r, g);
     if (PORT_LIKELY(code != E_LATER))
         return code;
     if (!turn_waits_here())
@@ -270,7 +291,7 @@ static int get_one(struct ctx *c, struct rocks *r, struct get *g, bool *stalled)
         return E_LATER;
     if (!c->turn)
         return rocks_get_now(c, r, g);
-    return g->once ? E_LATER : rocks_get_cached(c, r, g);
+    return get_from_memory(c, r, g);
 }
 
 /* One more; those that are queued stay in front. */

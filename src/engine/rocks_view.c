@@ -72,6 +72,8 @@ struct view *rocks_view_new(struct handle *h)
     v->cached = rocksdb_readoptions_create();
     rocks_options_cached(v->cached);
     rocksdb_readoptions_set_snapshot(v->cached, v->snapshot);
+    v->all = rocksdb_readoptions_create();
+    rocksdb_readoptions_set_snapshot(v->all, v->snapshot);
     atomic_init(&v->refs, 1);
     return v;
 }
@@ -87,6 +89,7 @@ void rocks_view_unref(struct view *v)
     if (refs != 1)
         return;
     rocksdb_readoptions_destroy(v->cached);
+    rocksdb_readoptions_destroy(v->all);
     rocksdb_release_snapshot(v->handle->db, v->snapshot);
     rocks_handle_unref(v->handle);
     mem_free(v);

@@ -10,9 +10,12 @@
 
 #include "base/pool.h"
 #include "base/port.h"
+#include "base/thread.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
+#include <sys/resource.h>
 
 #define A 1
 #define B 2
@@ -203,6 +206,86 @@ static void test_no_client_has_all_threads(void **state)
     assert_string_equal(ran, "baaaaaa");
 }
 
+/* Each of them finds a thread while those before it are held, though only one is woken at a time.
+ */
+static void test_readers_call_each_other(void **state)
+{
+    struct pool *p = pool_start(&(struct pool_conf){.name = "test", .threads = 8, .wait = true});
+    struct step s[9];
+
+    (void)state;
+    for (int round = 0; round < 3; round++) {
+        set_up(NULL);
+        assert_true(pool_takes(p, A));
+        for (int i = 0; i < 9; i++) {
+            s[i] = (struct step){{.run = step_wait}, 'a', true};
+            pool_submit(p, A, &s[i].job, false);
+        }
+        wait_for(&waiting, 7); /* one thread is kept for others */
+        assert_false(pool_takes(p, A));
+        assert_true(pool_takes(p, B));
+        open_gate();
+        wait_for(&ran_count, 9);
+        while (!pool_takes(p, A)) /* its jobs' threads are not back yet */
+            sched_yield();
+    }
+    pool_stop(p);
+    assert_string_equal(ran, "aaaaaaaaa");
+}
+
+/* ---- priorities ---- */
+
+struct heard {
+    struct pool_job job;
+    int policy, nice;
+};
+
+static void heard_run(struct pool_job *job)
+{
+    struct heard *h = PORT_CONTAINER(job, struct heard, job);
+
+    h->policy = sched_getscheduler(0);
+    h->nice = getpriority(PRIO_PROCESS, 0);
+    step_wait(&(struct step){.name = 'h', .waits = true}.job);
+}
+
+struct submitter {
+    struct pool *p;
+    struct heard heard[3];
+};
+
+static void *submit_from_background(void *arg)
+{
+    struct submitter *s = arg;
+
+    thread_background();
+    for (size_t i = 0; i < PORT_COUNT(s->heard); i++) {
+        s->heard[i].job.run = heard_run;
+        pool_submit(s->p, A, &s->heard[i].job, false);
+    }
+    return NULL;
+}
+
+/* Their priority is not that of the thread that first had work for them. */
+static void test_readers_have_the_usual_priority(void **state)
+{
+    struct submitter s = {
+        .p = pool_start(&(struct pool_conf){.name = "test", .threads = 4, .wait = true})};
+    int nice = getpriority(PRIO_PROCESS, 0);
+    pthread_t thread;
+
+    (void)state;
+    assert_true(thread_start(&thread, "submitter", submit_from_background, &s));
+    pthread_join(thread, NULL);
+    wait_for(&waiting, (int)PORT_COUNT(s.heard));
+    open_gate();
+    pool_stop(s.p);
+    for (size_t i = 0; i < PORT_COUNT(s.heard); i++) {
+        assert_int_equal(s.heard[i].policy, SCHED_OTHER);
+        assert_int_equal(s.heard[i].nice, nice);
+    }
+}
+
 static void test_credit(void **state)
 {
     struct pool *p = pool_start(&(struct pool_conf){.name = "test", .threads = 2});
@@ -232,6 +315,8 @@ int main(void)
         cmocka_unit_test_setup(test_last_have_patience, set_up),
         cmocka_unit_test_setup(test_parts_run_at_once, set_up),
         cmocka_unit_test_setup(test_no_client_has_all_threads, set_up),
+        cmocka_unit_test_setup(test_readers_call_each_other, set_up),
+        cmocka_unit_test_setup(test_readers_have_the_usual_priority, set_up),
         cmocka_unit_test_setup(test_credit, set_up),
     };
 

@@ -222,6 +222,43 @@ static void test_nobody_waits_for_another(void **state)
     mem_free(asks);
 }
 
+/* What is in memory is read for the client: asked for at once or handed over. Says whether it was
+ * answered at once. */
+static bool ask_row(struct bed *b, uint64_t client, int row)
+{
+    struct ask a;
+    int code;
+
+    ask_init(b, &a, client, row);
+    code = engine_get(&a.c, b->e, &a.get);
+    assert_true(code == E_OK || code == E_LATER);
+    if (code == E_LATER)
+        assert_int_equal(bed_wait(&a.w), E_OK);
+    ask_check(&a, row);
+    ctx_release(&a.c);
+    return code == E_OK;
+}
+
+/* Where a client has found nothing in memory for long, it is asked now and then only, until it has
+ * more. Other clients' gets are asked as before. */
+static void test_memory_is_not_asked_in_vain(void **state)
+{
+    struct bed *b = *state;
+    int at_once = 0, asked = 0;
+
+    for (int i = 1; i < ROWS / STEP; i++)
+        assert_false(ask_row(b, 1, i * STEP));
+    ask_row(b, 1, 0); /* from now on it is in memory */
+    for (int i = 0; i < HIT_RATE_TRY; i++)
+        at_once += ask_row(b, 1, 0);
+    assert_int_equal(at_once, 1);
+    assert_true(ask_row(b, 2, 0));
+    while (!(ask_row(b, 1, 0) && ask_row(b, 1, 0)))
+        assert_true(asked++ < 30 * HIT_RATE_TRY);
+    for (int i = 0; i < 10 * HIT_RATE_TRY; i++)
+        assert_true(ask_row(b, 1, 0));
+}
+
 /* A read whose client has gone while it was queued does not go to the disk. */
 static void test_client_gone(void **state)
 {
@@ -911,6 +948,7 @@ int main(void)
         T(test_waits_here),
         T(test_past_the_deadline),
         T(test_nobody_waits_for_another),
+        T(test_memory_is_not_asked_in_vain),
         T(test_client_gone),
         T(test_reopened_with_reads_queued),
         T(test_damaged),
