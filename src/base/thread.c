@@ -1,5 +1,6 @@
 #include "base/thread.h"
 
+#include <sched.h>
 #include <stddef.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -8,6 +9,8 @@
 
 #define BACKGROUND_NICE 10
 #define TURN_NS 100000 /* the shortest that Linux has; its own choice is some milliseconds */
+/* A little longer: whoever asks for shorter turns is let in at once when it wakes. */
+#define BACKGROUND_TURN_NS 120000
 
 bool thread_start(pthread_t *out, const char *name, void *(*run)(void *arg), void *arg)
 {
@@ -17,32 +20,64 @@ bool thread_start(pthread_t *out, const char *name, void *(*run)(void *arg), voi
     return true;
 }
 
-/* Linux since 6.12: for ordinary threads `runtime` is how long a turn is asked for. Older ones pass
- * over it. The C library has neither the call nor the struct. */
-void thread_prompt(void)
+/* As Linux takes it. The C library has neither the calls nor the struct. For ordinary threads
+ * `runtime` is how long a turn is asked for, since 6.12; older ones pass over it. */
+struct scheduling {
+    uint32_t size, policy;
+    uint64_t flags;
+    int32_t nice;
+    uint32_t priority;
+    uint64_t runtime, deadline, period;
+};
+
+#define RESET_ON_FORK 1 /* a flag: SCHED_FLAG_RESET_ON_FORK */
+
+/* False: it is none that we may change; who set another policy knows why. */
+static bool scheduling_get(struct scheduling *s)
+{
+#ifdef SYS_sched_getattr
+    if (syscall(SYS_sched_getattr, 0, s, sizeof(*s), 0) == 0 && s->policy == SCHED_OTHER) {
+        s->size = sizeof(*s);
+        return true;
+    }
+#endif
+    (void)s;
+    return false;
+}
+
+static void scheduling_set(const struct scheduling *s)
 {
 #ifdef SYS_sched_setattr
-    struct {
-        uint32_t size, policy;
-        uint64_t flags;
-        int32_t nice;
-        uint32_t priority;
-        uint64_t runtime, deadline, period;
-    } attr;
-
-    if (syscall(SYS_sched_getattr, 0, &attr, sizeof(attr), 0) != 0 || attr.policy != SCHED_OTHER)
-        return; /* who set another policy knows why */
-    attr.size = sizeof(attr);
-    attr.flags |= 1; /* SCHED_FLAG_RESET_ON_FORK */
-    attr.runtime = TURN_NS;
-    (void)syscall(SYS_sched_setattr, 0, &attr, 0);
+    (void)syscall(SYS_sched_setattr, 0, s, 0);
+#else
+    (void)s;
 #endif
 }
 
-/* On Linux the priority of a process is that of one thread. */
+void thread_prompt(void)
+{
+    struct scheduling s;
+
+    if (!scheduling_get(&s))
+        return;
+    s.flags |= RESET_ON_FORK;
+    s.runtime = TURN_NS;
+    scheduling_set(&s);
+}
+
+/* On Linux the priority of a process is that of one thread. One of SCHED_BATCH does not interrupt
+ * another when it wakes, and one with short turns lets others in at their end: without them a
+ * request that came would wait until a page's turn of milliseconds is over, whatever the share. */
 void thread_background(void)
 {
+    struct scheduling s;
+
     (void)setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), BACKGROUND_NICE);
+    if (!scheduling_get(&s))
+        return;
+    s.policy = SCHED_BATCH;
+    s.runtime = BACKGROUND_TURN_NS;
+    scheduling_set(&s);
 }
 
 /* Of jemalloc, where it is linked in. */

@@ -19,7 +19,8 @@ bool thread_start(pthread_t *out, const char *name, void *(*run)(void *arg), voi
 void thread_prompt(void);
 
 /* The calling thread gives way to others that want the processor: it gets about a tenth of what one
- * of them gets, and all of it while nobody else wants any. */
+ * of them gets, and all of it while nobody else wants any. It has short turns, too, so that who
+ * wakes does not wait for the end of a long one. */
 void thread_background(void);
 
 /* The calling thread is about to wait for long: the part of its stack that it does not use now, and

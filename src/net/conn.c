@@ -19,6 +19,7 @@
 /* In one turn a connection may move so many bytes; a request counts as some of them. */
 #define TURN_REQUEST_BYTES 16384
 #define INPUT_BYTES_MIN 1024
+#define MUCH_BYTES 65536 /* with more to send a connection goes behind those that have less */
 /* What the TLS library keeps for a connection between its records. */
 #define TLS_BYTES (20 << 10)
 
@@ -592,7 +593,7 @@ static bool conn_step(struct conn *c, size_t *budget)
     }
 }
 
-void conn_run(struct conn *c)
+size_t conn_run(struct conn *c)
 {
     size_t budget = TURN_BYTES;
 
@@ -607,4 +608,20 @@ void conn_run(struct conn *c)
     input_keep(c);
     if (c->phase == SENDING && c->out_capacity && !share_hold(c, c->stream_held + c->out_capacity))
         conn_close(c);
+    return TURN_BYTES - budget;
+}
+
+/* The kernel takes microseconds for each piece. */
+static bool has_much_to_send(const struct conn *c)
+{
+    return c->phase == SENDING && (c->out_len - c->out_at > MUCH_BYTES ||
+                                   (c->exchange && exchange_has_source(c->exchange)));
+}
+
+void conn_turn(struct conn *c)
+{
+    if (has_much_to_send(c))
+        loop_again(c->loop, c);
+    else
+        conn_run(c);
 }

@@ -526,7 +526,7 @@ void exchange_wake(struct exchange *x)
         if (x->replied && x->state == EXCHANGE_TAKING)
             exchange_give_up(x, true);
     }
-    conn_run(c);
+    conn_turn(c);
 }
 
 /* Has the loop go on with x, which stays in place until then. From any thread. */

@@ -144,8 +144,13 @@ void conn_close(struct conn *c);
 /* Frees it; for the loop. */
 void conn_free(struct conn *c);
 
-/* Goes on as far as the socket and the handler allow. */
-void conn_run(struct conn *c);
+/* Goes on as far as the socket, the handler and TURN_BYTES allow. Returns how many of these it
+ * took.
+ */
+size_t conn_run(struct conn *c);
+
+/* The same; but if it has much to send, at the end of the loop's turn. */
+void conn_turn(struct conn *c);
 
 /* Begins a phase. */
 void conn_enter(struct conn *c, enum phase phase);
@@ -157,9 +162,9 @@ void conn_unpark(struct conn *c);
 /* Sends head and body: what the socket does not take at once is copied and sent later. */
 void conn_send(struct conn *c, bytes head, bytes body);
 
-/* Sends head and body in this and later turns of the loop, TURN_BYTES in each. The body lies in
- * `block`, of mem_alloc(), behind BLOCK_HEAD_BYTES or more for the head, which is no longer than
- * that; the memory is the connection's from now on. */
+/* Sends head and body in this and later turns of the loop, at most TURN_BYTES in each. The body
+ * lies in `block`, of mem_alloc(), behind BLOCK_HEAD_BYTES or more for the head, which is no longer
+ * than that; the memory is the connection's from now on. */
 #define TURN_BYTES                                                                                 \
     (256u << 10) /* that a connection reads or writes before others have their turn */
 #define BLOCK_HEAD_BYTES HTTP_ROOM

@@ -6,9 +6,9 @@
  * list and rings only if the list was empty; the loop takes the whole list at once. So a
  * committer's thread makes one system call for many answers.
  *
- * A turn: what is ready is run, then what had more to do than one turn allows, then the slice of
- * connections whose deadlines are looked at now. Connections that were closed are freed at its end,
- * since the list of events may still name them. */
+ * A turn: what is ready is run, then what had more to do than one turn allows or has much to send,
+ * then the slice of connections whose deadlines are looked at now. Connections that were closed are
+ * freed at its end, since the list of events may still name them. */
 #include "base/thread.h"
 #include "net/http_own.h"
 
@@ -40,21 +40,25 @@ static void loop_take_ready(struct loop *l)
     }
 }
 
-/* Those that come to the list meanwhile have their turn next time. */
+/* Those that were on the list when the turn began, oldest first, until they have moved as many
+ * bytes as one of them may. The others have theirs later, behind the requests that come meanwhile:
+ * these would else wait until each of many large answers is a piece further. */
 static void loop_run_again(struct loop *l)
 {
-    struct conn *c = l->again, *next;
+    struct conn *last = l->again ? l->again_last : NULL, *c = NULL;
+    size_t left = TURN_BYTES, moved;
 
-    l->again = NULL;
-    for (; c; c = next) {
-        next = c->next;
+    while (c != last && left) {
+        c = l->again;
+        l->again = c->next;
         c->queued = false;
         if (c->phase == CLOSED) {
             c->next = l->dead;
             l->dead = c;
-        } else {
-            conn_run(c);
+            continue;
         }
+        moved = conn_run(c);
+        left -= moved < left ? moved : left;
     }
 }
 
@@ -153,7 +157,7 @@ static void loop_event(struct loop *l, const struct epoll_event *event)
     if (event->events & (EPOLLOUT | EPOLLHUP | EPOLLERR))
         c->writable = true;
     if (!c->queued)
-        conn_run(c);
+        conn_turn(c);
 }
 
 static void *loop_main(void *arg)

@@ -286,6 +286,22 @@ static void test_readers_have_the_usual_priority(void **state)
     }
 }
 
+/* Those in the background give way, and do not interrupt others when they wake. */
+static void test_background(void **state)
+{
+    struct pool *p =
+        pool_start(&(struct pool_conf){.name = "test", .threads = 1, .background = true});
+    struct heard h = {.job.run = heard_run};
+    int nice = getpriority(PRIO_PROCESS, 0);
+
+    (void)state;
+    pool_submit(p, A, &h.job, false);
+    open_gate();
+    pool_stop(p);
+    assert_int_equal(h.policy, SCHED_BATCH);
+    assert_true(h.nice >= nice && h.nice >= 10);
+}
+
 static void test_credit(void **state)
 {
     struct pool *p = pool_start(&(struct pool_conf){.name = "test", .threads = 2});
@@ -317,6 +333,7 @@ int main(void)
         cmocka_unit_test_setup(test_no_client_has_all_threads, set_up),
         cmocka_unit_test_setup(test_readers_call_each_other, set_up),
         cmocka_unit_test_setup(test_readers_have_the_usual_priority, set_up),
+        cmocka_unit_test_setup(test_background, set_up),
         cmocka_unit_test_setup(test_credit, set_up),
     };
 
