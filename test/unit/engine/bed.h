@@ -49,6 +49,12 @@ static inline void bed_ctx(struct bed *b)
     ctx_init(&b->c, &b->clock, &b->log, NULL, 0);
 }
 
+/* A file of its folder, in the arena. */
+static inline const char *bed_path(struct bed *b, const char *name)
+{
+    return arena_printf(&b->c.arena, "%s/%s", b->dir, name).ptr;
+}
+
 /* A fresh context: what was in the arena is gone. */
 static inline void bed_ctx_again(struct bed *b)
 {
