@@ -168,11 +168,12 @@ trap 'exit 1' INT TERM
 # of what is measured next.
 leaves_work() { [ "$tier" != cold ] && [[ $1 =~ write|update|other|hot|batch|build|transaction|put ]]; }
 
-# Waits until the server is quiet, a minute at most: what loading left to do in the background is no part of the first round.
+# settle PEER [SECONDS]: waits until the server is quiet, a minute at most: what was left to do in the background is no part of
+# what is measured next.
 settle() {
     local pid=$1_pid before now i
     [ -n "${!pid:-}" ] || return 0
-    for i in $(seq 60); do
+    for i in $(seq "${2:-60}"); do
         before=$(cpu_ticks "${!pid}")
         sleep 1
         now=$(cpu_ticks "${!pid}")
@@ -196,7 +197,7 @@ bring_up() {
     # A program that was started stays: so it is among those that are stopped at the end, come what may.
     alive+=("$p")
     if "${p}_start" >"$work/$p.up" 2>&1 && "${p}_load" >>"$work/$p.up" 2>&1; then
-        settle "$p"
+        settle "$p" 900 # ten million records with indexes leave minutes of compaction
         printf '  %-32s loaded in %d s\n' "${!title}" $((SECONDS - begin))
         rest "$p"
         return 0

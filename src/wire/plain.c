@@ -676,10 +676,9 @@ uint8_t *plain_try_row(uint8_t *p, const uint8_t *end, const struct wr_row *row,
 
 /* ---- writing changes */
 
-/* A deletion that has one is sent as it is, and refused by the server. */
 static bool cell_has_value(const struct wr_cell *cell)
 {
-    return cell->op == WR_CELL_PUT || cell->op == WR_CELL_INCREMENT || cell->value.type != WR_NULL;
+    return cell->op == WR_CELL_PUT || cell->op == WR_CELL_INCREMENT;
 }
 
 static size_t change_cell_size(const struct wr_cell *cell)

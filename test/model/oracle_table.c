@@ -209,6 +209,21 @@ static void list(struct oracle *o, struct arena *a, struct wr_table_list *out)
     *out = (struct wr_table_list){names, n};
 }
 
+/* Whether the table itself has the name comes before all rules; who else has it, behind them. */
+static int create_index(struct oracle *o, const struct wr_create_index *r)
+{
+    struct oracle_table *t = oracle_find(o, r->table);
+
+    if (!t)
+        return WR_E_NOT_EXIST;
+    if (bytes_equal(r->index.name, t->name))
+        return WR_E_EXIST;
+    for (const struct oracle_index *x = t->indexes; x; x = x->next)
+        if (bytes_equal(r->index.name, x->meta.name))
+            return WR_E_EXIST;
+    return oracle_index_add(o, t, &r->index, r->scalar_index_keys);
+}
+
 void oracle_table_op(struct oracle *o, const struct wr_request *req, struct arena *a,
                      struct wr_reply *expected)
 {
@@ -225,10 +240,7 @@ void oracle_table_op(struct oracle *o, const struct wr_request *req, struct aren
         expected->code = update(o, &req->update_table, expected);
         return;
     case WR_OP_CREATE_INDEX:
-        t = oracle_find(o, req->create_index.table);
-        expected->code = t ? oracle_index_add(o, t, &req->create_index.index,
-                                              req->create_index.scalar_index_keys)
-                           : WR_E_NOT_EXIST;
+        expected->code = create_index(o, &req->create_index);
         return;
     case WR_OP_DROP_INDEX:
         t = oracle_find(o, req->drop_index.table);

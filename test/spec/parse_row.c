@@ -51,8 +51,6 @@ static size_t parse_cell(struct cursor *p, struct wr_cell *out, size_t room)
         cell.op = WR_CELL_DELETE_ALL;
         if (take(p, "!") || (one && token_is(p->at, "@")))
             cell.op = WR_CELL_DELETE_ONE;
-        if (take(p, "="))
-            cell.value = parse_value(p);
     } else if (take(p, "+=")) {
         cell.op = WR_CELL_INCREMENT;
         cell.value = parse_value(p);

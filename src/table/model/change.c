@@ -49,14 +49,6 @@ static int check_timestamp(struct ctx *c, const struct wr_cell *cell)
     return E_OK;
 }
 
-static int check_no_value(struct ctx *c, const struct wr_cell *cell)
-{
-    if (cell->value.type != WR_NULL)
-        return fail(c, E_PARAMETER, "Deleting versions of column '%.*s' takes no value.",
-                    BYTES_FMT(cell->name));
-    return E_OK;
-}
-
 static int check_update_cell(struct ctx *c, const struct limits *limits, const struct wr_cell *cell)
 {
     switch (cell->op) {
@@ -67,13 +59,13 @@ static int check_update_cell(struct ctx *c, const struct limits *limits, const s
             return fail(c, E_PARAMETER,
                         "Deleting all versions of column '%.*s' takes no timestamp.",
                         BYTES_FMT(cell->name));
-        return check_no_value(c, cell);
+        return E_OK;
     case WR_CELL_DELETE_ONE:
         if (cell->timestamp_ms == WR_TIMESTAMP_NONE)
             return fail(c, E_PARAMETER,
                         "Deleting one version of column '%.*s' needs its timestamp.",
                         BYTES_FMT(cell->name));
-        return check_no_value(c, cell);
+        return E_OK;
     case WR_CELL_INCREMENT:
         if (cell->timestamp_ms != WR_TIMESTAMP_NONE)
             return fail(c, E_PARAMETER, "Incrementing column '%.*s' takes no timestamp.",
