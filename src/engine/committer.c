@@ -10,9 +10,10 @@
  *   5. publish the view for readers. Before the answers, so that whoever got one sees its write.
  *   6. call the completions.
  *   7. let the engine do what follows: now and then the mark is synced. Not before the answers, for
- *      what was answered lately may miss from it; a write after a pause waits for one sync, not
- * two. A crash between any two steps loses nothing that was answered, and readers never saw
- * anything that a crash can take back.
+ *      what was answered lately may miss from it: so a write after a pause waits for one sync.
+ *
+ * A crash between any two steps loses nothing that was answered, and readers never saw anything
+ * that a crash can take back.
  *
  * Gathering. Before a round the thread waits until a part of the writers are there (gather.h), so
  * that one part goes to disk while the loops serve the other. To wait for all lets the disk idle

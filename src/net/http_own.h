@@ -144,9 +144,8 @@ void conn_close(struct conn *c);
 /* Frees it; for the loop. */
 void conn_free(struct conn *c);
 
-/* Goes on as far as the socket, the handler and TURN_BYTES allow. Returns how many of these it
- * took.
- */
+/* Goes on as far as the socket, the handler and TURN_BYTES allow. Returns how many bytes of its
+ * turn it took. */
 size_t conn_run(struct conn *c);
 
 /* The same; but if it has much to send, at the end of the loop's turn. */

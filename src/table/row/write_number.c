@@ -5,8 +5,8 @@
  * applied. Where partitions are objects a group may be refused while those behind it land (its
  * partition was split during the walk, or another server changed one of its rows), and its rows
  * draw anew, above what has landed. So no two groups of such rows are under way together: a row
- * whose predecessor is in another group, or waits itself, waits for the next round. That this is
- * rare, a walk has such rows as neighbours, whatever order they came in.
+ * whose predecessor is in another group, or waits itself, waits for the next round. That is rare,
+ * since a walk has such rows as neighbours, whatever order they came in.
  *
  * A random layout spreads even such rows over the partitions, and would have them all wait. There
  * the numbers of a batch are in no order. */
